@@ -1,0 +1,1 @@
+"""Resilient structured outputs for any language-model endpoint."""

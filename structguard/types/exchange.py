@@ -1,0 +1,239 @@
+"""
+A request and what comes back for it: formats, Request, Completion, Usage and stream events.
+
+Source: DESIGN "Public face", spec wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from structguard.types.content import Message, Reasoning, Tool, ToolCall
+from structguard.types.faults import Refusal
+from structguard.types.narrow import as_mapping, as_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonSchema:
+    """
+    A format: the answer must fit this JSON Schema.
+
+    `name` is what the vendor is told (None: derived from the digest), `source` the Python type the
+    schema was made from, so that a value can be built from the answer.
+    """
+
+    schema: Mapping[str, object]
+    name: str | None = None
+    strict: bool | None = None
+    description: str | None = None
+    source: object = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """A format: the answer must be one JSON object of any shape."""
+
+
+Format: TypeAlias = JsonSchema | JsonObject
+
+Effort: TypeAlias = Literal["minimal", "low", "medium", "high", "xhigh"]
+EFFORTS: tuple[Effort, ...] = ("minimal", "low", "medium", "high", "xhigh")
+_EFFORT_BOUNDS: tuple[tuple[int, Effort], ...] = (
+    (1, "minimal"),
+    (25, "low"),
+    (60, "medium"),
+    (90, "high"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """
+    One call, in no vendor's dialect.
+
+    `messages` are Chat Completions style dicts or `Message` values. `response_format` is a Pydantic
+    model, a type a TypeAdapter takes, an OpenAI `response_format` dict, a bare JSON Schema or None;
+    it is resolved by `schema.as_format`. `timeout` is the whole call's budget in seconds, retries
+    included; `attempts` caps the transport attempts (None: the provider's own). `effort` is a word
+    or 0..100. `extra_body` passes through to the vendor last. `provider` pins a link of a chain,
+    `partition` keeps breaker state apart. `user` names the caller for observability.
+
+    Raises:
+        TypeError, ValueError: messages, tools or numbers that are not what they should be.
+    """
+
+    messages: Sequence[Message | Mapping[str, object]]
+    response_format: object = None
+    model: str | None = None
+    tools: Sequence[Tool | Mapping[str, object]] = ()
+    tool_choice: str | None = None  # auto, none, any, or a tool's name
+    tools_first: bool = False
+    max_tokens: int | None = None
+    effort: Effort | int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    seed: int | None = None
+    stop: Sequence[str] = ()
+    previous_response_id: str | None = None
+    store: bool | None = None
+    include: Sequence[str] = ()
+    extra_body: Mapping[str, object] = field(default_factory=dict[str, object])
+    timeout: float | None = None
+    attempts: int | None = None
+    provider: str | None = None
+    partition: str = ""
+    user: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.messages, str | bytes | Mapping):
+            raise TypeError("messages must be a list of messages, not one message")
+        object.__setattr__(
+            self, "messages", tuple(Message.of(message) for message in self.messages)
+        )
+        object.__setattr__(self, "tools", tuple(_tool(tool) for tool in self.tools))
+        if isinstance(self.stop, str):
+            object.__setattr__(self, "stop", (self.stop,))
+        if self.timeout is not None and not self.timeout > 0:
+            raise ValueError(f"timeout must be more than 0 seconds, got {self.timeout!r}")
+        if self.attempts is not None and self.attempts < 1:
+            raise ValueError(f"attempts must be at least 1, got {self.attempts!r}")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, got {self.max_tokens!r}")
+        if isinstance(self.effort, str) and self.effort not in EFFORTS:
+            raise ValueError(
+                f"effort must be 0..100 or one of {', '.join(EFFORTS)}, got {self.effort!r}"
+            )
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        """The messages as they were normalised."""
+        return tuple(Message.of(message) for message in self.messages)
+
+    @property
+    def functions(self) -> tuple[Tool, ...]:
+        """The tools as they were normalised."""
+        return tuple(_tool(tool) for tool in self.tools)
+
+    @property
+    def effort_level(self) -> Effort | None:
+        """The effort as a word: 0 or less minimal, <25 low, <60 medium, <90 high, else xhigh."""
+        if not isinstance(self.effort, int):
+            return self.effort
+        for bound, word in _EFFORT_BOUNDS:
+            if self.effort < bound:
+                return word
+        return "xhigh"
+
+
+def _tool(given: Tool | Mapping[str, object]) -> Tool:
+    if isinstance(given, Tool):
+        return given
+    tool = as_mapping(given)
+    if tool is None:
+        raise TypeError(f"a tool must be a dict or a Tool, got {type(given).__name__}")
+    function = as_mapping(tool.get("function", tool))
+    if tool.get("type", "function") != "function" or function is None:
+        raise ValueError(f"only function tools are neutral, got type {tool.get('type')!r}")
+    name = as_text(function.get("name"))
+    parameters = as_mapping(function.get("parameters") or {"type": "object", "properties": {}})
+    if name is None or parameters is None:
+        raise ValueError("a tool needs a string 'name' and an object 'parameters'")
+    return Tool(
+        name=name,
+        parameters=parameters,
+        description=as_text(function.get("description")),
+        strict=bool(function.get("strict")),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Token counts as the vendor reports them; None where it says nothing."""
+
+    input: int | None = None
+    output: int | None = None
+    total: int | None = None
+    reasoning: int | None = None
+    cached_read: int | None = None
+    cached_write: int | None = None
+
+
+Finish: TypeAlias = Literal["stop", "length", "tool_calls", "filtered", "declined", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """
+    One reply.
+
+    `enforced` is True when the format was on the wire of the accepted send, False when it was left
+    out or had to be degraded, None when none was asked for. `requests` counts every HTTP request
+    the call cost, `refusal` is the refusal it was rescued from, `repairs` what was changed in the
+    text, `metadata` what the vendor said beside the answer. A decline is text with finish declined.
+    """
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish: Finish = "stop"
+    reasoning: tuple[Reasoning, ...] = ()
+    usage: Usage | None = None
+    model: str | None = None
+    id: str | None = None
+    provider: str | None = None
+    enforced: bool | None = None
+    requests: int = 1
+    refusal: Refusal | None = None
+    repairs: tuple[str, ...] = ()
+    metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def reasoning_text(self) -> str:
+        """The readable reasoning, joined in order."""
+        return "".join(part.text for part in self.reasoning)
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything a caller can use is there: text, a tool call or a decline."""
+        return bool(self.text.strip() or self.tool_calls) or self.finish == "declined"
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """The answer grew by this text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """The readable reasoning grew by this text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeclineDelta:
+    """The model's words of declining grew by this text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """A tool call is whole; each is given out once, in the order the model made them."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The stream is over; always the last event, with the whole reply."""
+
+    completion: Completion
+
+
+StreamEvent: TypeAlias = TextDelta | ReasoningDelta | DeclineDelta | ToolCalled | Finished
