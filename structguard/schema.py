@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, cast
 
@@ -44,9 +43,9 @@ def as_format(given: object) -> Format | None:
     spec = as_mapping(given)
     if spec is not None:
         return _format_of_dict(spec)
-    if isinstance(given, str | bytes | int | float | list | tuple | set):
+    if type(given) in {str, bytes, bool, int, float, list, tuple, set}:
         raise TypeError(
-            f"response_format must be a type, a JSON Schema or an OpenAI response_format dict,"
+            "response_format must be a type, a JSON Schema or an OpenAI response_format dict,"
             f" got {type(given).__name__}"
         )
     return _format_of_type(given)
