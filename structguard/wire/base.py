@@ -1,0 +1,209 @@
+"""
+What every wire offers: a module of plain, pure functions that satisfies `Wire`.
+
+A wire maps neutral values to one vendor's JSON and back; it opens no socket and knows no key.
+
+    body = chat.encode_request(request, format=format, stream=False)     # Unencodable: send nothing
+    url = base_url + chat.path(model, stream=False)
+    completion = chat.decode_reply(raw, headers, format=format)          # BadReply: holds a Failure
+    failure = chat.failure(status, headers, raw)                         # any status but 2xx
+    kind, message, details = chat.classify(failure)
+
+A stream is read with one decoder a response. `feed` never raises: a fault ends the stream, the
+events before it are still handed out, and `close`, which is always called, raises it.
+
+    decoder = chat.open_stream(headers, format=format)
+    for chunk in response:
+        for event in decoder.feed(chunk): ...
+        if decoder.done:
+            break                       # a terminal event: the socket may stay open, do not wait
+    for event in decoder.close(): ...   # leftovers; BadReply for a fault or a cut stream
+
+Converse speaks a binary event stream that botocore decodes: there `feed_event` takes each event as
+the mapping botocore gives (`{"contentBlockDelta": {...}}`), and `feed` one such event as JSON.
+
+Source: spec wire, spec errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, Protocol, TypeAlias
+
+from structguard.types import Api, Completion, Failure, Format, Kind, Request, StreamEvent
+
+Headers: TypeAlias = Mapping[str, str]  # names in any case
+Verdict: TypeAlias = tuple[Kind, str, Mapping[str, object]]
+Body: TypeAlias = dict[str, object]
+
+
+class Unencodable(ValueError):
+    """
+    A request holds what this wire cannot carry; nothing may be sent.
+
+    `param` names the field of the neutral request. Providers make it `invalid_request`.
+    """
+
+    def __init__(self, message: str, *, param: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+
+
+class BadReply(Exception):
+    """A reply or a stream that cannot be a completion; `failure` holds the facts to classify."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireOptions:
+    """
+    What an endpoint or a model entry says about its dialect; a wire reads only what it knows.
+
+    `reasoning` makes every request a reasoning request, as an effort does; it is never guessed from
+    a model's name. `developer_role`: the endpoint takes role developer (else it is sent as
+    system). `needs_json_word`: any format needs the word "json" in a message, as json_object does.
+    `max_tokens` caps a request that names no cap; not sent with reasoning requests. `structured`
+    tool sends the format as a forced tool (messages, converse). `format_with_tools` False: the
+    endpoint cannot take both. `stream_usage` asks a chat stream for its usage chunk.
+    """
+
+    reasoning: bool = False
+    developer_role: bool = False
+    needs_json_word: bool = False
+    max_tokens: int | None = None  # tokens
+    structured: Literal["native", "tool"] = "native"
+    format_with_tools: bool = True
+    stream_usage: bool = True
+
+
+DEFAULTS = WireOptions()
+
+
+class StreamDecoder(Protocol):
+    """
+    Reads one streamed reply. Bytes may be cut anywhere. `done` once a terminal event or a fault was
+    read; what is fed after that is ignored.
+    """
+
+    @property
+    def done(self) -> bool: ...
+    def feed(self, data: bytes, /) -> list[StreamEvent]:
+        """The events that became whole with these bytes. Never raises."""
+        ...
+
+    def close(self) -> list[StreamEvent]:
+        """
+        The events that were still held back.
+
+        Raises:
+            BadReply: the stream told of an error, or ended without a terminal event
+                (`failure.truncated`); `failure.yielded` says whether an event had been given out.
+        """
+        ...
+
+
+class Wire(Protocol):
+    """One wire API; the modules `responses`, `chat`, `messages`, `converse`, `generate_content`."""
+
+    @property
+    def API(self) -> Api: ...  # noqa: N802  a module constant
+
+    def encode_request(
+        self,
+        request: Request,
+        *,
+        format: Format | None = None,  # noqa: A002  the field's word
+        stream: bool = False,
+        options: WireOptions = DEFAULTS,
+    ) -> Body:
+        """
+        The vendor's JSON body. `format` is what is to be sent, whatever the request names: None
+        sends none, and what belongs to the format goes with it.
+
+        Raises:
+            Unencodable: the wire has no place for something the request holds.
+        """
+        ...
+
+    def path(self, model: str, /, *, stream: bool = False) -> str:
+        """What follows the base URL, with a leading slash; the model is percent-encoded."""
+        ...
+
+    def decode_reply(
+        self,
+        body: bytes,
+        headers: Headers = ...,
+        *,
+        format: Format | None = None,  # noqa: A002
+        options: WireOptions = DEFAULTS,
+    ) -> Completion:
+        """
+        The completion in a 2xx body. `format` is what was sent: `enforced` says so.
+
+        Raises:
+            BadReply: not JSON, no output, or an error object in a 200.
+        """
+        ...
+
+    def open_stream(
+        self,
+        headers: Headers = ...,
+        *,
+        format: Format | None = None,  # noqa: A002
+        options: WireOptions = DEFAULTS,
+    ) -> StreamDecoder:
+        """A decoder for one streamed 2xx reply."""
+        ...
+
+    def failure(self, status: int | None, headers: Headers, body: bytes | str, /) -> Failure:
+        """The facts of a reply that is not 2xx; never raises, whatever the body is."""
+        ...
+
+    def classify(self, failure: Failure, /) -> Verdict:
+        """Kind, message and details: code and type first, then status, then text. Pure."""
+        ...
+
+
+NO_HEADERS: Headers = MappingProxyType({})
+
+
+def is_reasoning(request: Request, options: WireOptions) -> bool:
+    """Whether this is a reasoning request: an effort is set, or the model entry says so."""
+    return options.reasoning or request.effort is not None
+
+
+def sendable_format(
+    request: Request,
+    format: Format | None,  # noqa: A002
+    options: WireOptions = DEFAULTS,
+) -> Format | None:
+    """
+    The format to send, asked before the flow: None where `tools_first` leaves it out for tools
+    that cannot go with it (the reply then says `enforced=False`).
+
+    Raises:
+        Unencodable: the endpoint takes format and tools only apart and `tools_first` is not set.
+    """
+    apart = options.structured == "tool" or not options.format_with_tools
+    if format is None or not request.tools or not apart:
+        return format
+    if request.tools_first:
+        return None
+    raise Unencodable(
+        "this endpoint cannot take a format and tools in one request; set tools_first=True to send"
+        " the tools without the format, or leave the tools out",
+        param="response_format",
+    )
+
+
+def left_out(request: Request, options: WireOptions = DEFAULTS) -> tuple[str, ...]:
+    """The sampling fields that responses and chat do not send with a reasoning request."""
+    if not is_reasoning(request, options):
+        return ()
+    return tuple(name for name in ("temperature", "top_p") if getattr(request, name) is not None)
