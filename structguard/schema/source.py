@@ -1,25 +1,16 @@
 """
-Types and dicts → the format they ask for; JSON Schema → digest, name and validator.
+What a caller asked for → the one form all rooms use: JsonSchema, JsonObject or None.
 
-Nothing here reaches the network: a `$ref` to an address is an error. Heavy packages (pydantic,
-jsonschema) are imported when first needed. Source: DESIGN "Public face", spec parse "Rules".
+Pydantic is imported when the first type arrives. Source: DESIGN "Public face".
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from structguard.types import (
-    Format,
-    JsonObject,
-    JsonSchema,
-    as_mapping,
-    as_text,
-)
+from structguard.types import Format, JsonObject, JsonSchema, as_mapping, as_text
 
 _SCHEMA_WORDS = frozenset({
     "type", "properties", "$ref", "$defs", "$schema", "anyOf", "oneOf", "allOf", "enum", "const",
@@ -101,24 +92,3 @@ def _schema_of_type(given: object) -> JsonSchema:
 
 
 _cached_type = lru_cache(maxsize=256)(_schema_of_type)
-
-
-def canonical(schema: Mapping[str, object]) -> str:
-    """The schema as JSON with sorted keys and no spaces: equal schemas give equal texts."""
-    try:
-        return json.dumps(schema, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"the JSON Schema is not plain JSON: {error}") from error
-
-
-def digest(schema: Mapping[str, object]) -> str:
-    """64 hex characters that name a schema: the sha256 of its canonical text."""
-    return hashlib.sha256(canonical(schema).encode()).hexdigest()
-
-
-def schema_name(format: JsonSchema) -> str:  # noqa: A002  the field's word
-    """The format's name made valid for every vendor's pattern, else `schema_` + 16 hex."""
-    name = "".join(
-        c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in format.name or ""
-    )
-    return name[:64] if name.strip("_-") else f"schema_{digest(format.schema)[:16]}"
