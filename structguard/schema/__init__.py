@@ -5,6 +5,7 @@ Nothing here reaches the network: a `$ref` to an address is an error. Heavy pack
 jsonschema) are imported when first needed. Source: DESIGN "Public face", spec parse "Rules".
 """
 
+from structguard.schema.build import Misbuilt as Misbuilt, build as build
 from structguard.schema.identity import (
     canonical as canonical,
     digest as digest,

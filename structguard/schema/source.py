@@ -6,11 +6,17 @@ Pydantic is imported when the first type arrives. Source: DESIGN "Public face".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from inspect import isroutine
+from typing import TYPE_CHECKING, cast
 
+from structguard.schema.validate import validator
 from structguard.types import Format, JsonObject, JsonSchema, as_mapping, as_text
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 _SCHEMA_WORDS = frozenset({
     "type", "properties", "$ref", "$defs", "$schema", "anyOf", "oneOf", "allOf", "enum", "const",
@@ -26,11 +32,14 @@ def as_format(given: object) -> Format | None:
     a Pydantic model, or any type a TypeAdapter takes (TypedDict, dataclass, list[int], …).
 
     Raises:
-        ValueError: a dict that is neither, or a schema that is broken (with the place).
+        ValueError: a dict that is neither, or a schema that is broken, not plain JSON or refers to
+            the network (with the place).
         TypeError: something no JSON Schema can be made from.
     """
-    if given is None or isinstance(given, JsonSchema | JsonObject):
+    if given is None or isinstance(given, JsonObject):
         return given
+    if isinstance(given, JsonSchema):
+        return given if given.source is not None else _checked(given)
     spec = as_mapping(given)
     if spec is not None:
         return _format_of_dict(spec)
@@ -50,11 +59,13 @@ def _format_of_dict(spec: Mapping[str, object]) -> Format | None:
         if schema is None:
             raise ValueError("response_format of type json_schema needs an object at 'schema'")
         strict = nested.get("strict")
-        return JsonSchema(
-            schema=schema,
-            name=as_text(nested.get("name")),
-            strict=strict if isinstance(strict, bool) else None,
-            description=as_text(nested.get("description")),
+        return _checked(
+            JsonSchema(
+                schema=schema,
+                name=as_text(nested.get("name")),
+                strict=strict if isinstance(strict, bool) else None,
+                description=as_text(nested.get("description")),
+            )
         )
     if kind == "json_object":
         return JsonObject()
@@ -63,32 +74,66 @@ def _format_of_dict(spec: Mapping[str, object]) -> Format | None:
     if spec and not _SCHEMA_WORDS.intersection(spec):
         raise ValueError(
             "response_format is neither an OpenAI response_format ('type': json_schema, json_object"
-            f" or text) nor a JSON Schema; its keys are {', '.join(map(repr, sorted(spec)))}"
+            f" or text) nor a JSON Schema; its keys are {', '.join(sorted(map(repr, spec)))}"
         )
-    return JsonSchema(schema=spec, name=as_text(spec.get("title")))
+    return _checked(JsonSchema(schema=spec, name=as_text(spec.get("title"))))
+
+
+def _checked(given: JsonSchema) -> JsonSchema:
+    validator(
+        given.schema
+    )  # a broken schema is found here, before anything is sent; kept, so cheap
+    return given
 
 
 def _format_of_type(given: object) -> JsonSchema:
+    if isroutine(given):
+        raise TypeError(f"response_format must be a type, got the function {given!r}")
     try:
-        return _cached_type(given)
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
-    return _schema_of_type(given)
-
-
-def _schema_of_type(given: object) -> JsonSchema:
-    from pydantic import TypeAdapter  # noqa: PLC0415  costs 100 ms; only callers with types pay
-    from pydantic.errors import PydanticUserError  # noqa: PLC0415
-
-    try:
-        schema = TypeAdapter(cast("type[Any]", given)).json_schema()
-    except PydanticUserError as error:
+        return _schema_of_type(_key(given))
+    except Exception as error:  # a type's own hooks and annotations may raise anything
         raise TypeError(f"no JSON Schema can be made from {given!r}: {error}") from error
-    name = getattr(given, "__name__", None)
-    return JsonSchema(
-        schema=schema, name=as_text(name) or as_text(schema.get("title")), source=given
-    )
 
 
-_cached_type = lru_cache(maxsize=256)(_schema_of_type)
+def adapter(source: object) -> TypeAdapter[object]:
+    """The strictness-neutral TypeAdapter of a type, made once and kept (the last 256)."""
+    return _adapter(_key(source))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Same:
+    """A cache key for a type that cannot be hashed: this very object, kept alive by the key."""
+
+    source: object
+
+    def __hash__(self) -> int:
+        return id(self.source)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.source is self.source
+
+
+def _key(source: object) -> Hashable:
+    try:
+        hash(source)
+    except TypeError:
+        return _Same(source)
+    return source
+
+
+def _source(key: Hashable) -> object:
+    return key.source if isinstance(key, _Same) else key
+
+
+@lru_cache(maxsize=256)
+def _adapter(key: Hashable) -> TypeAdapter[object]:
+    from pydantic import TypeAdapter  # noqa: PLC0415  costs 100 ms; only callers with types pay
+
+    return TypeAdapter(cast("type[object]", _source(key)))
+
+
+@lru_cache(maxsize=256)
+def _schema_of_type(key: Hashable) -> JsonSchema:
+    source, schema = _source(key), _adapter(key).json_schema()
+    name = as_text(getattr(source, "__name__", None)) or as_text(schema.get("title"))
+    return JsonSchema(schema=schema, name=name, source=source)

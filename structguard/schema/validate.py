@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
@@ -26,6 +26,7 @@ from structguard.types import as_mapping, as_sequence
 Engine: TypeAlias = Literal["jsonschema", "jsonschema-rs"]
 Path: TypeAlias = tuple[str | int, ...]
 MESSAGE_LIMIT = 200  # characters of a violation's message
+_LOOKED_AT = 4_000  # characters of an engine's sentence that are looked at for secrets
 _KEPT = 256  # compiled validators; the least recently used go first
 _TOO_DEEP = "the value is nested too deeply to be checked"
 
@@ -47,10 +48,8 @@ class _Fault(Protocol):
 
     message: str
     validator: str | None
-    validator_value: object
-    instance: object
     absolute_path: Iterable[str | int]
-    path: Iterable[str | int]
+    context: Sequence[_Fault]
 
 
 class _Compiled(Protocol):
@@ -239,19 +238,27 @@ def _check_schema(schema: Mapping[str, object], draft: str) -> None:
     except broken as error:
         fault = cast("_Fault", error)
         place = pointer(tuple(fault.absolute_path))
-        raise ValueError(f"the JSON Schema is broken at {place}: {_words(fault)}") from error
+        raise ValueError(
+            f"the JSON Schema is broken at {place}: {in_short(fault.message)}"
+        ) from error
 
 
 def _violation(fault: _Fault) -> Violation:
-    return Violation(tuple(fault.absolute_path), fault.validator or "false", _words(fault))
+    text = in_short(fault.message)
+    if fault.context:  # anyOf, oneOf: say which alternative came closest, and what it lacks
+        best = cast("_Fault", import_module("jsonschema.exceptions").best_match([fault]))
+        if best is not fault:
+            where = pointer(tuple(best.absolute_path))
+            text = in_short(f"fits none of the alternatives; closest at {where}: {best.message}")
+    return Violation(tuple(fault.absolute_path), fault.validator or "false", text)
 
 
-def _words(fault: _Fault) -> str:
-    """The engine's sentence, without secrets and without a huge value in it."""
-    text = redact(fault.message)
-    return text if len(text) <= MESSAGE_LIMIT else _abridged(text)
-
-
-def _abridged(text: str) -> str:
-    head = MESSAGE_LIMIT // 2 - 2
-    return f"{text[:head]} … {text[-(MESSAGE_LIMIT - head - 3) :]}"
+def in_short(text: str) -> str:
+    """A sentence without secrets and, when it is long, without its middle (a huge value, mostly)."""
+    if len(text) > _LOOKED_AT:
+        text = f"{text[: _LOOKED_AT // 2]} … {text[-_LOOKED_AT // 2 :]}"
+    text = redact(text)
+    if len(text) <= MESSAGE_LIMIT:
+        return text
+    head = MESSAGE_LIMIT // 2
+    return f"{text[:head]} … {text[head + 3 - MESSAGE_LIMIT :]}"
