@@ -7,6 +7,7 @@ The registry holds the published meta-schemas, which come with the package; noth
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
@@ -58,7 +59,8 @@ def check_references(schema: Mapping[str, object], draft: str) -> None:
     Resolve every reference of the schema once, without the network.
 
     Raises:
-        ValueError: a reference that leads nowhere or out to an address, with its place.
+        ValueError: a reference that leads nowhere, out to an address, or back to itself without
+            going deeper into the value; with its place.
     """
     from referencing.exceptions import Unresolvable  # noqa: PLC0415  only schemas with references
 
@@ -68,13 +70,13 @@ def check_references(schema: Mapping[str, object], draft: str) -> None:
         "Resolver[object]", registry.resolver_with_root(specification.create_resource(schema))
     )
     waiting: list[tuple[object, Resolver[object]]] = [(schema, root)]
-    seen: set[int] = set()
+    seen: dict[int, _Part] = {}
     while waiting:
-        part, outer = waiting.pop()
-        mapping = as_mapping(part)
-        if mapping is None or id(part) in seen:
+        contents, outer = waiting.pop()
+        mapping = as_mapping(contents)
+        if mapping is None or id(mapping) in seen:
             continue
-        seen.add(id(part))
+        part = seen[id(mapping)] = _Part(mapping, [*_in_place(mapping)])
         resource = specification.create_resource(mapping)
         resolver = outer if mapping is schema else outer.in_subresource(resource)
         for keyword, reference in _references_of(mapping):
@@ -82,8 +84,54 @@ def check_references(schema: Mapping[str, object], draft: str) -> None:
                 target = resolver.lookup(reference)
             except (Unresolvable, ValueError, TypeError, KeyError) as error:
                 raise ValueError(_nowhere(schema, mapping, keyword, reference)) from error
+            part.in_place.append(target.contents)
             waiting.append((target.contents, target.resolver))
         waiting += [(inner.contents, resolver) for inner in resource.subresources()]
+    looping = _loop(seen)
+    if looping is not None:
+        place = pointer(_path_to(schema, looping))
+        raise ValueError(
+            f"the JSON Schema at {place} refers back to itself without going deeper into the value,"
+            " so checking would never end"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A subschema and the subschemas that look at the same place of the value as it does."""
+
+    contents: Mapping[str, object]
+    in_place: list[object]
+
+
+def _in_place(part: Mapping[str, object]) -> Iterator[object]:
+    for keyword in ("not", "if", "then", "else"):
+        yield part.get(keyword)
+    for keyword in ("allOf", "anyOf", "oneOf", "extends"):
+        yield from as_sequence(part.get(keyword)) or ()
+    for keyword in ("dependentSchemas", "dependencies"):
+        yield from (as_mapping(part.get(keyword)) or {}).values()
+
+
+def _loop(parts: Mapping[int, _Part]) -> object | None:
+    """A subschema that reaches itself in place, or None. Depth first, without recursion."""
+    done: set[int] = set()
+    for start in parts:
+        trail: dict[int, Iterator[object]] = {}
+        step: int | None = start
+        while step is not None or trail:
+            if step is not None:
+                trail[step] = iter(parts[step].in_place)
+            here = next(reversed(trail))
+            step = next(
+                (id(to) for to in trail[here] if id(to) in parts and id(to) not in done), None
+            )
+            if step is None:
+                done.add(here)
+                del trail[here]
+            elif step in trail:
+                return parts[step].contents
+    return None
 
 
 def _specification(draft: str) -> Specification[object]:
