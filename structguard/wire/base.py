@@ -52,6 +52,15 @@ class Unencodable(ValueError):
         self.param = param
 
 
+class Undecodable(ValueError):
+    """A client's request body is not what this wire takes; `param` is the path of the fault."""
+
+    def __init__(self, message: str, *, param: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+
+
 class BadReply(Exception):
     """A reply or a stream that cannot be a completion; `failure` holds the facts to classify."""
 
@@ -167,6 +176,16 @@ class Wire(Protocol):
 
     def classify(self, failure: Failure, /) -> Verdict:
         """Kind, message and details: code and type first, then status, then text. Pure."""
+        ...
+
+    def decode_request(self, body: Mapping[str, object], /) -> Request:
+        """
+        The neutral request in a client's body: what `encode_request` wrote, and what else fits.
+        `stream` is the caller's to read; unknown fields go to `extra_body`; null is absent.
+
+        Raises:
+            Undecodable: a field that is not what it should be.
+        """
         ...
 
 

@@ -1,0 +1,255 @@
+"""
+Error bodies → facts → a kind; the vendors' tables of codes and texts are applied here.
+
+Order: what the transport saw, then code and type (the vendor's own and those nested in it), then
+status, then the text, and the text only inside 400, 404, 413 and 422, where the status alone says
+too little. Source: spec errors.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from structguard.errors import KINDS
+from structguard.types import Failure, Kind, as_mapping, as_sequence, as_text
+from structguard.wire.base import Headers, Verdict
+from structguard.wire.headers import duration, lowered, rate_limits, request_id, retry_after
+from structguard.wire.payload import embedded, loads, present
+
+_LIMIT = 65536  # characters of a body that are read
+_SHOWN = 2000  # characters of one text that are searched or shown
+_DEPTH = 6
+_NESTED = ("error", "errors", "message", "detail", "details", "metadata", "raw", "msg",
+           "previous_errors", "attempts", "response")  # fmt: skip
+_CODES = ("code", "type", "status", "reason", "error_type", "error_code", "__type", "error")
+_TEXTS = ("message", "Message", "msg", "detail", "error", "raw", "error_message", "title")
+_FACTS = ("provider_name", "failed_routing_step")
+_NO_CODE = frozenset({"error", "failure", "fail"})  # words that only say that it is an error
+_TEXT_STATUSES = frozenset({400, 404, 413, 422})
+_STATUSES: Mapping[int, Kind] = {
+    401: Kind.AUTHENTICATION,
+    402: Kind.BILLING,
+    403: Kind.AUTHENTICATION,
+    404: Kind.NOT_FOUND,
+    408: Kind.TIMEOUT,
+    409: Kind.UNAVAILABLE,
+    410: Kind.NOT_FOUND,
+    413: Kind.REQUEST_TOO_LARGE,
+    425: Kind.UNAVAILABLE,
+    429: Kind.RATE_LIMITED,
+    504: Kind.TIMEOUT,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One vendor's words: codes in lower case, keys whose presence tells, texts in order."""
+
+    codes: Mapping[str, Kind]
+    texts: Sequence[tuple[Kind, re.Pattern[str]]] = ()
+    keys: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
+
+
+def read_failure(
+    status: int | None, headers: Headers, body: bytes | str, *, now: float | None = None
+) -> Failure:
+    """The facts of an error reply; HTML, plain text and an empty body are read as well."""
+    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
+    low = lowered(headers)
+    told = list(statements(text))
+    return _failure(
+        told,
+        status=status,
+        body=text,
+        plain=_plain(text),
+        request_id=request_id(low),
+        retry_after=retry_after(low, now),
+        limits=rate_limits(low),
+    )
+
+
+def error_in(event: Mapping[str, object], body: str) -> Failure | None:
+    """The failure in a 2xx body or in a stream's event that holds an error object, else None."""
+    if not event.get("error"):
+        return None
+    return _failure(list(_walk(event, 0)), status=200, body=body)
+
+
+def _failure(
+    told: Sequence[Mapping[str, object]],
+    *,
+    status: int | None,
+    body: str,
+    plain: str = "",
+    request_id: str | None = None,
+    retry_after: float | None = None,
+    limits: Mapping[str, object] | None = None,
+) -> Failure:
+    delay = _first(told, ("retryDelay",))
+    return Failure(
+        status=status,
+        body=body,
+        message=next((text for one in told for text in _own_texts(one)), plain),
+        code=_first(told, ("code", "error_code", "reason")),
+        type=_first(told, ("type", "status", "error_type", "__type"), words=True),
+        param=_first(told, ("param",)),
+        request_id=request_id or _first(told, ("request_id", "requestId")),
+        retry_after=retry_after if retry_after is not None else duration(delay or ""),
+        metadata={**(limits or {}), **present(**{key: _first(told, (key,)) for key in _FACTS})},
+    )
+
+
+def classify(failure: Failure, table: Table) -> Verdict:
+    """The kind of a failure by one vendor's table, its message, and the facts that were given."""
+    told = list(statements(failure.body))
+    message = failure.message
+    return (
+        _kind(failure, table, told),
+        message,
+        present(
+            code=failure.code,
+            type=failure.type,
+            param=failure.param,
+            **{key: failure.metadata.get(key) for key in _FACTS},
+        ),
+    )
+
+
+def _kind(failure: Failure, table: Table, told: Sequence[Mapping[str, object]]) -> Kind:
+    if failure.timed_out or failure.own_timeout:
+        return Kind.TIMEOUT
+    if failure.network:
+        return Kind.UNAVAILABLE
+    if failure.truncated:
+        return Kind.STREAM_TRUNCATED
+    codes = [code for code in (failure.code, failure.type) if code]
+    codes += [code for one in told for code in _own_codes(one)]
+    hits = [table.keys[key] for one in told for key in one if one[key] and key in table.keys]
+    hits += [table.codes[code.lower()] for code in codes if code.lower() in table.codes]
+    if (
+        hits
+    ):  # a wrapper may call "unavailable" what its inner error calls final: the final one is right
+        return next((kind for kind in hits if not KINDS[kind].retry), hits[0])
+    status = _status(failure.status, codes)
+    if status in _TEXT_STATUSES:
+        texts = [failure.message, *(text for one in told for text in _own_texts(one))]
+        for kind, pattern in table.texts:
+            if any(pattern.search(text[:_SHOWN]) for text in texts):
+                return kind
+    return _by_status(status)
+
+
+def _by_status(status: int | None) -> Kind:
+    if status is None or status < 400:
+        return Kind.BAD_RESPONSE
+    if status >= 500:
+        return _STATUSES.get(status, Kind.UNAVAILABLE)
+    return _STATUSES.get(status, Kind.INVALID_REQUEST)
+
+
+def _status(status: int | None, codes: Sequence[str]) -> int | None:
+    """The HTTP status, or the one a body with status 200 holds as its code."""
+    if status is not None and status >= 400:
+        return status
+    return next((int(c) for c in codes if c.isdecimal() and 400 <= int(c) < 600), status)
+
+
+def statements(body: str) -> Iterator[Mapping[str, object]]:
+    """The objects of an error body that may say something, the innermost first."""
+    try:
+        value = loads(body[:_LIMIT].encode("utf-8", "surrogatepass"))
+    except ValueError:
+        value = embedded(body[:_LIMIT])
+    return _walk(value, 0)
+
+
+def _walk(value: object, depth: int) -> Iterator[Mapping[str, object]]:
+    if depth > _DEPTH:
+        return
+    if isinstance(value, str):
+        if "{" in value:
+            yield from _walk(embedded(value), depth + 1)
+    elif (fields := as_mapping(value)) is not None:
+        for key in _NESTED:
+            yield from _walk(fields.get(key), depth + 1)
+        yield fields
+    else:
+        for item in (as_sequence(value) or ())[:20]:
+            yield from _walk(item, depth + 1)
+
+
+def _own_codes(told: Mapping[str, object]) -> Iterator[str]:
+    for key in _CODES:
+        value = told.get(key)
+        if isinstance(value, str | int) and str(value).lower() not in _NO_CODE:
+            yield str(value)
+
+
+def _own_texts(told: Mapping[str, object]) -> Iterator[str]:
+    for key in _TEXTS:
+        if text := (as_text(told.get(key)) or "").strip():
+            yield text
+
+
+def _first(
+    told: Sequence[Mapping[str, object]], keys: Sequence[str], *, words: bool = False
+) -> str | None:
+    for one in told:
+        for key in keys:
+            value = one.get(key)
+            text = str(value) if isinstance(value, str | int) else ""
+            if text and text.lower() not in _NO_CODE and not (words and text.isdecimal()):
+                return text
+    return None
+
+
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+
+
+def _plain(body: str) -> str:
+    """What a body that is not JSON says: a page's title, else its text."""
+    if body.lstrip()[:1] == "<":
+        title = _TITLE.search(body[:_LIMIT])
+        return html.unescape(title.group(1)).strip() if title else "an HTML page, no JSON"
+    return body.strip()[:_SHOWN]
+
+
+_WORDS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.UNSUPPORTED_API: (
+        r"not accessible via the \S+ endpoint",
+        r"only (?:be )?supported in v1/",
+        r"not support(?:ed)? (?:(?:in|on|by) )?(?:the |this )?['\"`/v1]*(?:chat/completions|responses|API)\b",
+        r"use the \w+ API instead",
+    ),
+    Kind.CONTEXT_LENGTH: (
+        r"context[ _](?:length|window|size)|maximum context",
+        r"(?:prompt|input|messages)\b[^.]{0,40} too long",
+        r"too many (?:input |prompt )?tokens",
+        r"input tokens? exceed|input token count\b.{0,40}exceed",
+        r"exceeds? (?:the )?max\w* (?:\w+ ){0,3}tokens",
+    ),
+    Kind.BILLING: (
+        r"insufficient[ _](?:balance|quota|credits?|funds)|credit balance",
+        r"(?:out of|no) (?:credits?|funds)|top[ -]up|billing",
+    ),
+    Kind.AUTHENTICATION: (
+        r"(?:invalid|incorrect|missing|expired|unauthori[sz]ed)[^.]{0,20}\bapi[ _-]?key",
+        r"\bapi[ _-]?key\b[^.]{0,30}(?:invalid|not (?:found|valid)|incorrect|missing|expired)",
+    ),
+    Kind.CONTENT_FILTERED: (
+        r"content[ _](?:management )?(?:policy|filter)|inappropriate content",
+        r"safety (?:system|filter)|flagged (?:as|for|by)",
+    ),
+    Kind.REQUEST_TOO_LARGE: (r"(?:request|payload|body)\b[^.]{0,20} too large",),
+    Kind.NOT_FOUND: (
+        r"\bmodel\b[^.]{0,120}(?:does not exist|not (?:be )?found|not available|was retired)",
+        r"\bmodel\b[^.]{0,120}(?:decommissioned|deprecated)|\bmodel is not supported",
+        r"(?:unknown|no such|invalid) model\b|model identifier is invalid|non-serverless model",
+        r"no endpoints found",
+    ),
+}
+TEXTS = tuple((kind, re.compile("|".join(words), re.IGNORECASE)) for kind, words in _WORDS.items())
+"""Sentences many vendors share, in order; read under 400, 404, 413 and 422 only."""

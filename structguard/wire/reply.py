@@ -1,0 +1,192 @@
+"""What every wire does with a reply once its pieces are read: calls, finish, promotion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import jiter
+
+from structguard.types import (
+    Completion,
+    DeclineDelta,
+    Failure,
+    Finish,
+    Finished,
+    Format,
+    JsonSchema,
+    Reasoning,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolCall,
+    ToolCalled,
+    Usage,
+    as_mapping,
+    as_sequence,
+)
+from structguard.wire.base import BadReply
+from structguard.wire.payload import loads
+
+PROMOTED = "promoted_from_reasoning"
+"""The mark in `repairs` of an answer that was found in the reasoning alone."""
+
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "object": Mapping,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "number": (int, float),
+    "integer": int,
+}
+
+
+@dataclass(slots=True)
+class Reply:
+    """The pieces of one reply as they are read; `completion` makes the whole of them."""
+
+    text: list[str] = field(default_factory=list[str])
+    declined: list[str] = field(default_factory=list[str])
+    reasoning: list[Reasoning] = field(default_factory=list[Reasoning])
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    finish: Finish = "stop"
+    usage: Usage | None = None
+    model: str | None = None
+    id: str | None = None
+    metadata: dict[str, object] = field(default_factory=dict[str, object])
+
+    def completion(self, format: Format | None) -> Completion:  # noqa: A002  the field's word
+        """
+        The whole reply. A decline keeps its words and wins over any finish but filtered; calls
+        make the finish tool_calls unless the reply was cut, filtered or failed; where only the
+        reasoning holds JSON for the format, that is the answer and `repairs` says so.
+        """
+        text = "".join((*self.text, *self.declined))
+        finish = self.finish
+        repairs: tuple[str, ...] = ()
+        if self.declined and finish != "filtered":
+            finish = "declined"
+        elif self.calls and finish == "stop":
+            finish = "tool_calls"
+        if format is not None and not text.strip() and not self.calls:
+            found = _answer("".join(part.text for part in self.reasoning), format)
+            if found:
+                text, repairs = found, (PROMOTED,)
+        return Completion(
+            text=text,
+            tool_calls=tuple(self.calls),
+            finish=finish,
+            reasoning=tuple(self.reasoning),
+            usage=self.usage,
+            model=self.model,
+            id=self.id,
+            enforced=None if format is None else True,
+            repairs=repairs,
+            metadata=self.metadata,
+        )
+
+
+def _answer(reasoning: str, format: Format) -> str:  # noqa: A002  the field's word
+    """The reasoning text where it is, as a whole, JSON the format could mean; else ""."""
+    text = reasoning.strip()
+    try:
+        value = loads(text.encode("utf-8", "surrogatepass")) if text else None
+    except ValueError:
+        return ""
+    if not isinstance(format, JsonSchema):
+        return text if isinstance(value, Mapping) else ""
+    return text if text and _could_fit(value, format.schema) else ""
+
+
+def _could_fit(value: object, schema: Mapping[str, object]) -> bool:
+    """The type and the required keys; whether the value is right is the reader's question."""
+    named = schema.get("type")
+    kinds = [named] if isinstance(named, str) else as_sequence(named) or ()
+    if kinds and not any(_is(value, kind) for kind in kinds):
+        return False
+    fields = as_mapping(value)
+    if fields is None:
+        return bool(kinds)
+    return all(key in fields for key in as_sequence(schema.get("required")) or ())
+
+
+def _is(value: object, kind: object) -> bool:
+    if kind == "null" or value is None:
+        return kind == "null" and value is None
+    if isinstance(value, bool):
+        return kind == "boolean"
+    wanted = _TYPES.get(kind) if isinstance(kind, str) else None
+    return wanted is None or isinstance(value, wanted)
+
+
+def tool_call(
+    id: str,  # noqa: A002  the field's word
+    name: str,
+    arguments: str,
+    signature: str | None = None,
+) -> ToolCall:
+    """A call with the model's own text; where that is no JSON object, `error` says why."""
+    return ToolCall(
+        id=id, name=name, arguments=arguments, error=_fault(arguments), signature=signature
+    )
+
+
+def _fault(arguments: str) -> str | None:
+    try:
+        value = jiter.from_json(arguments.encode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        return f"the arguments are not JSON: {error}"
+    return None if isinstance(value, dict) else "the arguments are not a JSON object"
+
+
+def events_of(completion: Completion) -> list[StreamEvent]:
+    """A whole reply as the events of a stream, for a server that ignored `stream`."""
+    events: list[StreamEvent] = []
+    if completion.reasoning_text:
+        events.append(ReasoningDelta(completion.reasoning_text))
+    if completion.text:
+        delta = DeclineDelta if completion.finish == "declined" else TextDelta
+        events.append(delta(completion.text))
+    events.extend(ToolCalled(call) for call in completion.tool_calls)
+    events.append(Finished(completion))
+    return events
+
+
+def finished(reply: Reply, format: Format | None) -> list[StreamEvent]:  # noqa: A002
+    """The last events of a stream: a promoted answer as text, then the whole reply."""
+    completion = reply.completion(format)
+    promoted = PROMOTED in completion.repairs
+    end: list[StreamEvent] = [Finished(completion)]
+    return [TextDelta(completion.text), *end] if promoted else end
+
+
+def json_object(body: bytes) -> Mapping[str, object]:
+    """
+    The reply's JSON object.
+
+    Raises:
+        BadReply: not JSON, or not an object; `failure.body` keeps what came instead.
+    """
+    try:
+        value = as_mapping(loads(body))
+    except ValueError as error:
+        raise bad(f"the reply is not JSON: {error}", body) from error
+    if value is None:
+        raise bad("the reply is JSON, but not an object", body)
+    return value
+
+
+def bad(message: str, body: bytes | str = "") -> BadReply:
+    """A 2xx reply that is no completion: kind bad_response, as no code or status says more."""
+    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
+    return BadReply(Failure(status=200, body=text, message=message))
+
+
+def texts(parts: Sequence[object] | None, key: str = "text") -> str:
+    """The texts under `key` of a list of objects, concatenated in order."""
+    found: list[str] = []
+    for part in parts or ():
+        value = (as_mapping(part) or {}).get(key)
+        if isinstance(value, str):
+            found.append(value)
+    return "".join(found)

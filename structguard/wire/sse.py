@@ -1,0 +1,77 @@
+"""
+Server-sent events: bytes in, whole events out, whatever the reads cut through.
+
+CRLF, CR and LF end a line, a CRLF may be split between reads; comments, id and retry lines are
+ignored; several data lines are joined; a BOM is skipped; what is left at the end is an event too.
+Lines are cut on bytes, so a UTF-8 character split between reads is whole again before it is decoded.
+
+Source: WHATWG HTML, "Server-sent events"; spec wire, "Streams".
+"""
+
+from __future__ import annotations
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class SseReader:
+    """Cuts a byte stream into `(event name, data)`; the name is "" where none was given."""
+
+    __slots__ = ("_after_cr", "_held", "_start")
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []  # bytes of the event that is not whole yet
+        self._after_cr = False
+        self._start = True
+
+    def feed(self, data: bytes) -> list[tuple[str, bytes]]:
+        """The events these bytes complete, in order."""
+        if self._start:
+            data = self._without_bom(data)
+        if self._after_cr and data:
+            self._after_cr = False
+            data = data.removeprefix(b"\n")
+        if b"\r" in data:
+            self._after_cr = data.endswith(b"\r")
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        held = self._held
+        if b"\n" not in data:
+            if data:
+                held.append(data)
+            return []
+        if held:
+            held.append(data)
+            data = b"".join(held)
+            held.clear()
+        blocks = data.split(b"\n\n")
+        if blocks[-1]:
+            held.append(blocks.pop())
+        return [event for block in blocks if block and (event := _event(block)) is not None]
+
+    def close(self) -> list[tuple[str, bytes]]:
+        """The event that was begun and never ended by a blank line, if there is one."""
+        rest, self._held = b"".join(self._held), []
+        event = _event(rest) if rest else None
+        return [] if event is None else [event]
+
+    def _without_bom(self, data: bytes) -> bytes:
+        data = b"".join((*self._held, data))
+        self._held.clear()
+        if len(data) < len(_BOM) and _BOM.startswith(data):
+            self._held.append(data)
+            return b""
+        self._start = False
+        return data.removeprefix(_BOM)
+
+
+def _event(block: bytes) -> tuple[str, bytes] | None:
+    """One event's lines → name and data; None where it has no data line (a comment, a ping)."""
+    if b"\n" not in block and block.startswith(b"data: "):
+        return "", block[6:]
+    name, data = b"", list[bytes]()
+    for line in block.split(b"\n"):
+        field, _, value = line.partition(b":")
+        if field == b"data":
+            data.append(value.removeprefix(b" "))
+        elif field == b"event":
+            name = value.removeprefix(b" ")
+    return (name.decode("utf-8", "replace"), b"\n".join(data)) if data else None

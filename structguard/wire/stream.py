@@ -1,0 +1,199 @@
+"""
+One decoder for every wire that streams server-sent events; what an event means is the vendor's.
+
+A wire gives a `Reader`: it takes one parsed event at a time and says when the reply is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from structguard.types import Completion, Failure, StreamEvent, as_mapping
+from structguard.wire.base import BadReply
+from structguard.wire.payload import loads
+from structguard.wire.reply import bad, events_of
+from structguard.wire.sse import SseReader
+
+_SHOWN = 65536  # bytes of a body that is no event stream kept for the failure
+
+
+class Reader(Protocol):
+    """What one vendor's events mean."""
+
+    def take(self, event: Mapping[str, object], out: list[StreamEvent], /) -> bool:
+        """
+        Put what the event brings into `out`; True when it was the last one.
+
+        Raises:
+            BadReply: the event tells of an error.
+        """
+        ...
+
+    def end(self, out: list[StreamEvent], /) -> bool:
+        """The bytes are over: put what is left into `out`; False where no terminal event came."""
+        ...
+
+
+class EventDecoder:
+    """Feeds parsed events to a reader; holds back a fault until `close`. See `StreamDecoder`."""
+
+    __slots__ = ("_done", "_fault", "_reader", "_yielded")
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._done = False
+        self._yielded = False
+        self._fault: Failure | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether a terminal event or a fault was read."""
+        return self._done
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """One event as JSON."""
+        try:
+            event = as_mapping(loads(data))
+        except ValueError:
+            event = None
+        if event is None:
+            return self.fail(bad("an event of the stream is not a JSON object", data).failure)
+        return self.feed_event(event)
+
+    def feed_event(self, event: Mapping[str, object]) -> list[StreamEvent]:
+        """What one event brings."""
+        out: list[StreamEvent] = []
+        self.take(event, out)
+        return out
+
+    def take(self, event: Mapping[str, object], out: list[StreamEvent]) -> None:
+        """As `feed_event`, into a list that is already there."""
+        if self._done:
+            return
+        try:
+            self._done = self._reader.take(event, out)
+        except BadReply as fault:
+            self.fail(fault.failure)
+        if out:
+            self._yielded = True
+
+    def end(self, out: list[StreamEvent]) -> None:
+        """The vendor's own sign that nothing follows, or the end of the bytes."""
+        if self._done:
+            return
+        try:
+            whole = self._reader.end(out)
+        except BadReply as fault:
+            self.fail(fault.failure)
+            return
+        self._done = True
+        if not whole:
+            self.fail(truncated())
+
+    def fail(self, failure: Failure) -> list[StreamEvent]:
+        """The stream is over with this failure, which `close` raises."""
+        self._done, self._fault = True, failure
+        return []
+
+    def close(self) -> list[StreamEvent]:
+        """The end: what is left, or the failure."""
+        out: list[StreamEvent] = []
+        self.end(out)
+        if self._fault is not None:
+            raise BadReply(replace(self._fault, yielded=self._yielded))
+        return out
+
+
+class SseDecoder:
+    """
+    Reads a vendor's reply sent as server-sent events.
+
+    A body that turns out to be one JSON object (a server that ignores `stream`, an error with
+    status 200) is decoded as a whole reply at the end.
+    """
+
+    __slots__ = ("_events", "_head", "_seen", "_sse", "_whole")
+
+    def __init__(self, reader: Reader, whole: Callable[[bytes], Completion]) -> None:
+        self._events = EventDecoder(reader)
+        self._sse = SseReader()
+        self._whole = whole
+        self._seen = False  # any event at all
+        self._head = bytearray()  # what came while nothing was an event
+
+    @property
+    def done(self) -> bool:
+        """Whether a terminal event or a fault was read."""
+        return self._events.done
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """The events that became whole with these bytes."""
+        out: list[StreamEvent] = []
+        if self._events.done:
+            return out
+        found = self._sse.feed(data)
+        if not self._seen:
+            self._keep(data, seen=bool(found))
+        self._take(found, out)
+        return out
+
+    def close(self) -> list[StreamEvent]:
+        """What is left; raises the failure of a stream that broke or was cut."""
+        out: list[StreamEvent] = []
+        if not self._events.done:
+            found = self._sse.close()
+            self._seen = self._seen or bool(found)
+            if not self._seen:
+                return self._close_whole()
+            self._take(found, out)
+        return [*out, *self._events.close()]
+
+    def _keep(self, data: bytes, *, seen: bool) -> None:
+        self._seen = seen
+        if seen:
+            self._head.clear()
+        elif len(self._head) < _SHOWN or self._head.lstrip().startswith(b"{"):
+            self._head += data
+
+    def _close_whole(self) -> list[StreamEvent]:
+        head = bytes(self._head)
+        if head.lstrip().startswith(b"{"):
+            return events_of(self._whole(head))
+        raise BadReply(truncated(head))
+
+    def _take(self, found: list[tuple[str, bytes]], out: list[StreamEvent]) -> None:
+        events = self._events
+        for name, data in found:
+            if events.done:
+                return
+            if data == b"[DONE]":
+                events.end(out)
+                continue
+            try:
+                event = as_mapping(loads(data))
+            except ValueError:
+                event = None
+            if event is None:
+                events.fail(bad("an event of the stream is not a JSON object", data).failure)
+                return
+            if name and not _agrees(name, event):
+                events.fail(bad(f"event {name!r} holds type {event['type']!r}", data).failure)
+                return
+            events.take(event, out)
+
+
+def _agrees(name: str, event: Mapping[str, object]) -> bool:
+    """The data's type decides; a name beside it must say the same ("message" is SSE's default)."""
+    return name == "message" or event.get("type", name) == name
+
+
+def truncated(body: bytes = b"") -> Failure:
+    """A stream that ended without its terminal event."""
+    return Failure(
+        status=200,
+        body=body.decode("utf-8", "replace"),
+        message="the stream ended before its terminal event",
+        truncated=True,
+    )
