@@ -137,7 +137,9 @@ class ProviderError(StructguardError):
         """The vendor's request id, if it gave one."""
         return self.failure.request_id
 
-    def __reduce__(self) -> tuple[Callable[..., ProviderError], tuple[object, ...]]:
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[..., ProviderError], tuple[object, ...], dict[str, object]]:
         facts = {
             "kind": self.kind,
             "failure": self.failure,
@@ -148,18 +150,16 @@ class ProviderError(StructguardError):
             "refusal": self.refusal,
             "requests": self.requests,
         }
-        return _rebuild, (type(self), self.message, facts, self.attempts)
+        # attempts hold this error too, so they travel as state, set once it exists
+        return _rebuild, (type(self), self.message, facts), {"attempts": self.attempts}
 
 
 def _rebuild(
     cls: type[ProviderError],
     message: str,
     facts: dict[str, object],
-    attempts: tuple[tuple[str, Exception], ...],
 ) -> ProviderError:
-    error = cls(message, **facts)  # type: ignore[arg-type]
-    error.attempts = attempts
-    return error
+    return cls(message, **facts)  # type: ignore[arg-type]
 
 
 class RateLimited(ProviderError):

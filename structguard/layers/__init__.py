@@ -1,0 +1,1 @@
+"""Layers of the call path, each `Complete -> Complete`: degrade, breaker, fallback."""

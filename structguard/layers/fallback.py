@@ -1,0 +1,259 @@
+"""
+A chain of links: the first that serves answers, and a link that fails is left alone for a while.
+
+Per link the layers are breaker → guard (degrade) → provider, so a handled refusal is a success to
+everything outside it. Source: spec chain; DESIGN "Public face" 5.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+
+from structguard.events import ChainExhausted, Observer
+from structguard.layers.breaker import Breaker, Judge, one_line
+from structguard.layers.links import Link, built, link_names, usable
+from structguard.layers.outage import kind_of, rule_of
+from structguard.layers.partition import LinkView
+from structguard.observe import log_events
+from structguard.options import BreakerOptions
+from structguard.service import (
+    Clock,
+    Complete,
+    EventStream,
+    Guarding,
+    OpenStream,
+    Provider,
+    Status,
+    stack,
+)
+from structguard.types import Api, Completion, Kind, Request, StreamEvent
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A usable link, its layers around it."""
+
+    name: str
+    provider: Provider
+    model: str | None
+    complete: Complete
+    stream: OpenStream
+
+
+class FallbackChain:
+    """
+    A provider made of others: `complete` and `stream` ask the primary (the first link), and the
+    next link when one fails in a way that advances (`errors.KINDS`). State is kept apart per
+    `Request.partition`.
+
+    `guard` protects each link's provider, unless that is protected already. `Request.timeout` is
+    each link's own budget. A `Request.provider` names one link, by name or provider id: it alone is
+    asked, and no state is read or written.
+
+    Raises:
+        ValueError: no links, a first link without a provider, or a name given twice.
+    """
+
+    def __init__(
+        self,
+        links: Iterable[Link],
+        *,
+        guard: Guarding | None = None,
+        options: BreakerOptions = BreakerOptions(),  # noqa: B008  frozen
+        clock: Clock = time.monotonic,
+        observer: Observer = log_events,
+        judge: Judge = rule_of,
+    ) -> None:
+        kept = usable(tuple(links), observer)
+        names = link_names(kept)
+        self._observer = observer
+        self._clock = clock
+        self._judge = judge
+        self._breaker = Breaker(names, options=options, clock=clock, observer=observer, judge=judge)
+        self._links = tuple(
+            self._entry(index, name, link, guard)
+            for index, (name, link) in enumerate(zip(names, kept, strict=True))
+        )
+        self.protected = all(getattr(e.provider, "protected", False) for e in self._links)
+
+    def _entry(self, index: int, name: str, link: Link, guard: Guarding | None) -> _Entry:
+        provider = built(link)
+        if guard is not None and not getattr(provider, "protected", False):
+            provider = guard.protect(provider, model=link.model)
+        return _Entry(
+            name=name,
+            provider=provider,
+            model=link.model,
+            complete=stack((self._breaker.layer(index),), provider.complete),
+            stream=self._breaker.stream_layer(index)(provider.stream),
+        )
+
+    @property
+    def id(self) -> str:
+        """The links' names, joined by an arrow."""
+        return " → ".join(entry.name for entry in self._links)
+
+    @property
+    def base_url(self) -> str:
+        """The primary's."""
+        return self._links[0].provider.base_url
+
+    def api_for(self, model: str | None, /) -> Api:
+        """The primary's wire API."""
+        return self._links[0].provider.api_for(self._links[0].model or model)
+
+    async def complete(self, request: Request, /, *, partition: str | None = None) -> Completion:
+        """
+        The first reply a link gives. `partition` is short for `Request.partition`.
+
+        Raises:
+            ProviderError (or what a foreign provider raises): a kind that does not advance, as it
+                is; or all links failed: the last one's error, or the primary's if that refused its
+                key or account and no fallback ever served. `.attempts` lists (link, error).
+            ValueError: `Request.provider` names no link.
+        """
+        request = _in_partition(request, partition)
+        if request.provider is not None:
+            entry = self._pinned(request)
+            return await entry.provider.complete(_for_link(request, entry))
+        attempts: list[tuple[str, Exception]] = []
+        for index in self._breaker.partition(request.partition).route(self._clock):
+            entry = self._links[index]
+            try:
+                return await entry.complete(_for_link(request, entry))
+            except Exception as error:
+                if self._stops(entry, error, attempts):
+                    raise
+        raise self._exhausted(request, attempts)
+
+    def stream(self, request: Request, /, *, partition: str | None = None) -> EventStream:
+        """
+        As `complete`, for a stream: links are tried until one gives a first event; from then on
+        nothing is restarted. Leaving the context closes the link's stream.
+        """
+        return self._stream(_in_partition(request, partition))
+
+    @asynccontextmanager
+    async def _stream(self, request: Request) -> AsyncGenerator[AsyncIterator[StreamEvent]]:
+        async with AsyncExitStack() as attempt:
+            yield await self._open(request, attempt)
+
+    async def _open(self, request: Request, attempt: AsyncExitStack) -> AsyncIterator[StreamEvent]:
+        if request.provider is not None:
+            entry = self._pinned(request)
+            stream = entry.provider.stream(_for_link(request, entry))
+            return await attempt.enter_async_context(stream)
+        attempts: list[tuple[str, Exception]] = []
+        for index in self._breaker.partition(request.partition).route(self._clock):
+            entry = self._links[index]
+            try:
+                return await attempt.enter_async_context(entry.stream(_for_link(request, entry)))
+            except Exception as error:
+                if self._stops(entry, error, attempts):
+                    raise
+        raise self._exhausted(request, attempts)
+
+    def _stops(
+        self, entry: _Entry, error: Exception, attempts: list[tuple[str, Exception]]
+    ) -> bool:
+        """Note a failed attempt; whether its error does not advance and is raised as it is (C7)."""
+        attempts.append((entry.name, error))
+        if self._judge(error).advance:
+            return False
+        if len(attempts) > 1:  # the failures before it stay reachable
+            _attach(error, attempts)
+        return True
+
+    def _exhausted(self, request: Request, attempts: list[tuple[str, Exception]]) -> Exception:
+        """The error of a chain in which every link failed (C14)."""
+        partition = self._breaker.partition(request.partition)
+        error = attempts[-1][1]
+        name, first = attempts[0]
+        refused = kind_of(first) in {Kind.AUTHENTICATION, Kind.BILLING}
+        if refused and name == self._links[0].name and not partition.fallback_served:
+            error = first
+        _attach(error, attempts)
+        self._observer(
+            ChainExhausted(
+                partition=request.partition,
+                attempts=tuple((link, one_line(failure)) for link, failure in attempts),
+            )
+        )
+        return error
+
+    def _pinned(self, request: Request) -> _Entry:
+        """The one link a request names: by link name, else by provider id and its model (C16)."""
+        wanted = request.provider
+        for entry in self._links:
+            if entry.name == wanted:
+                return entry
+        ours = [entry for entry in self._links if entry.provider.id == wanted]
+        for entry in ours:
+            if request.model in {None, entry.model}:
+                return entry
+        if ours:
+            return ours[0]
+        known = ", ".join(repr(entry.name) for entry in self._links)
+        raise ValueError(f"Request.provider {wanted!r} is no link of this chain; it has {known}")
+
+    def state(self, partition: str = "") -> tuple[LinkView, ...]:
+        """Every link of a partition as it stands now: breaker, failures, which one serves."""
+        return self._breaker.peek(partition).view(self._clock())
+
+    def describe(self, partition: str = "") -> str:
+        """One line a link, for people."""
+        return "\n".join(
+            _told(number, view, entry)
+            for number, (view, entry) in enumerate(
+                zip(self.state(partition), self._links, strict=True), start=1
+            )
+        )
+
+    async def status(self) -> Status:
+        """The primary's health; degraded when only a fallback is healthy."""
+        first = await self._links[0].provider.status()
+        if first.health == "healthy":
+            return first
+        for entry in self._links[1:]:
+            found = await entry.provider.status()
+            if found.health == "healthy":
+                told = f"{self._links[0].name}: {first.message}; {entry.name} is healthy"
+                return Status(health="degraded", message=told, latency=found.latency)
+        return first
+
+    async def aclose(self) -> None:
+        """Close every link's provider, each once."""
+        async with AsyncExitStack() as closing:
+            for provider in {id(e.provider): e.provider for e in self._links}.values():
+                closing.push_async_callback(provider.aclose)
+
+
+def _in_partition(request: Request, partition: str | None) -> Request:
+    if partition is None or partition == request.partition:
+        return request
+    return replace(request, partition=partition)
+
+
+def _for_link(request: Request, entry: _Entry) -> Request:
+    """The request with the link's model; a pin is spent here (C16)."""
+    model = entry.model or request.model
+    if model == request.model and request.provider is None:
+        return request
+    return replace(request, model=model, provider=None)
+
+
+def _attach(error: Exception, attempts: Sequence[tuple[str, Exception]]) -> None:
+    with suppress(AttributeError, TypeError):  # a foreign exception may have no place for it
+        error.attempts = tuple(attempts)  # type: ignore[attr-defined]
+
+
+def _told(number: int, view: LinkView, entry: _Entry) -> str:
+    where = f"{number}. {view.link} ({entry.model or 'the model asked for'})"
+    cooling = f" for {view.cools_for:.0f} s" if view.cools_for else ""
+    failures = f", {view.failures} failures in a row" if view.failures else ""
+    marks = (", serving" if view.serving else "") + (", being probed" if view.probing else "")
+    reason = f": {view.reason}" if view.reason else ""
+    return f"{where}: {view.mode}{cooling}{failures}{marks}{reason}"

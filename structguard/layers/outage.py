@@ -1,0 +1,111 @@
+"""
+What an exception means to retries, chain and breaker: ours by its rule, a foreign one by its status.
+
+No SDK is imported; foreign exceptions are duck-typed. Source: spec errors "the table", spec chain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from structguard.errors import KINDS, KindRule, ProviderError, rule_for
+from structguard.types import Failure, Kind, as_mapping
+
+_STATUSES: Mapping[int, Kind] = MappingProxyType(
+    {
+        401: Kind.AUTHENTICATION,
+        402: Kind.BILLING,
+        403: Kind.AUTHENTICATION,
+        404: Kind.NOT_FOUND,
+        408: Kind.TIMEOUT,
+        409: Kind.UNAVAILABLE,
+        410: Kind.NOT_FOUND,
+        413: Kind.REQUEST_TOO_LARGE,
+        425: Kind.UNAVAILABLE,
+        429: Kind.RATE_LIMITED,
+        504: Kind.TIMEOUT,
+    }
+)
+_TIMED_OUT = re.compile(r"time(?:d_?)?_?out|deadline", re.IGNORECASE)
+_NETWORK = re.compile(
+    r"connect|network|gaierror|ssl|(?:read|write|remoteprotocol)error$", re.IGNORECASE
+)
+
+
+def rule_of(error: BaseException) -> KindRule:
+    """
+    What this exception means. One that nothing is known about (a programming error) neither
+    retries, advances nor counts.
+    """
+    if isinstance(error, ProviderError):
+        return error.rule
+    kind = kind_of(error)
+    if kind is None:
+        return KINDS[Kind.INVALID_REQUEST]
+    own = kind is Kind.TIMEOUT and _status(error) is None
+    return rule_for(kind, Failure(own_timeout=own))
+
+
+def kind_of(error: BaseException) -> Kind | None:
+    """
+    The kind of an exception; None when it is neither ours, nor carries an HTTP status, nor is
+    named like a network error or a time-out.
+    """
+    if isinstance(error, ProviderError):
+        return error.kind
+    if not isinstance(error, Exception):
+        return None
+    status = _status(error)
+    if status is None:
+        return _kind_by_name(error)
+    if _refuses_format(error):
+        return Kind.FORMAT_REFUSED
+    if status >= 500:
+        return _STATUSES.get(status, Kind.UNAVAILABLE)
+    return _STATUSES.get(status, Kind.INVALID_REQUEST)
+
+
+def is_outage(error: BaseException, /) -> bool:
+    """
+    Whether somebody else should be asked: the kind of this exception advances a chain.
+
+    For `retry_if_exception`, `stamina.retry(on=…)`, `FallbackModel(fallback_on=…)` and the like.
+    A foreign exception that refuses the format is no outage: the endpoint works, and it is the
+    guard's business.
+    """
+    if isinstance(error, ProviderError):
+        return error.rule.advance
+    return kind_of(error) is not Kind.FORMAT_REFUSED and rule_of(error).advance
+
+
+def _refuses_format(error: Exception) -> bool:
+    from structguard.refusal import is_refusal  # noqa: PLC0415  tables built at the first need
+
+    return is_refusal(error)
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status of an SDK's exception, wherever it keeps it."""
+    response = getattr(error, "response", None)
+    botocore = as_mapping((as_mapping(response) or {}).get("ResponseMetadata")) or {}
+    for value in (
+        getattr(error, "status_code", None),
+        getattr(response, "status_code", None),
+        botocore.get("HTTPStatusCode"),
+        getattr(error, "status", None),
+        getattr(error, "code", None),
+    ):
+        if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
+            return value
+    return None
+
+
+def _kind_by_name(error: Exception) -> Kind | None:
+    names = [cls.__name__ for cls in type(error).__mro__]
+    if any(_TIMED_OUT.search(name) for name in names):
+        return Kind.TIMEOUT
+    if any(_NETWORK.search(name) for name in names):
+        return Kind.UNAVAILABLE
+    return None
