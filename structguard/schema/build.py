@@ -11,8 +11,9 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from structguard.schema.engines import in_short
 from structguard.schema.source import adapter
-from structguard.schema.validate import Violation, in_short
+from structguard.schema.validate import Violation
 from structguard.types import JsonSchema
 
 if TYPE_CHECKING:
