@@ -50,7 +50,8 @@ class Reasoning:
     One ordered piece of a model's reasoning, kept so that it can be sent back unchanged.
 
     `text` is what can be read; `encrypted` and `signature` are the vendor's opaque proofs, `id` its
-    handle; `raw` keeps the vendor's own object where it must return byte for byte.
+    handle; `raw` keeps the vendor's own object where it must return byte for byte. `call_id` is the
+    tool call it led to and must stand before (None: it stands before the text).
     """
 
     text: str = ""
@@ -58,6 +59,7 @@ class Reasoning:
     encrypted: str | None = field(default=None, repr=False)
     signature: str | None = field(default=None, repr=False)
     raw: Mapping[str, object] | None = field(default=None, repr=False)
+    call_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

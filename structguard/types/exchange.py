@@ -55,7 +55,8 @@ class Request:
 
     `messages` are Chat Completions style dicts or `Message` values. `response_format` is a Pydantic
     model, a type a TypeAdapter takes, an OpenAI `response_format` dict, a bare JSON Schema or None;
-    it is resolved by `schema.as_format`. `timeout` is the whole call's budget in seconds, retries
+    it is resolved by `schema.as_format`. `hosted_tools` are a vendor's own tools (web search, …) as
+    its dicts; a wire without a place for them refuses. `timeout` is the whole call's budget in seconds, retries
     included; `attempts` caps the transport attempts (None: the provider's own). `effort` is a word
     or 0..100. `extra_body` passes through to the vendor last. `provider` pins a link of a chain,
     `partition` keeps breaker state apart. `user` names the caller for observability.
@@ -68,6 +69,7 @@ class Request:
     response_format: object = None
     model: str | None = None
     tools: Sequence[Tool | Mapping[str, object]] = ()
+    hosted_tools: Sequence[Mapping[str, object]] = ()
     tool_choice: str | None = None  # auto, none, any, or a tool's name
     tools_first: bool = False
     max_tokens: int | None = None
@@ -194,6 +196,16 @@ class Completion:
     def reasoning_text(self) -> str:
         """The readable reasoning, joined in order."""
         return "".join(part.text for part in self.reasoning)
+
+    @property
+    def message(self) -> Message:
+        """The assistant message that goes back into the conversation, reasoning and calls kept."""
+        return Message(
+            role="assistant",
+            content=self.text,
+            tool_calls=self.tool_calls,
+            reasoning=self.reasoning,
+        )
 
     @property
     def answered(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from structguard.types import (
+    EFFORTS,
     Effort,
     Format,
     JsonObject,
@@ -208,3 +209,39 @@ class Fields:
             path = f"{self._where}.{key}" if self._where else key
             raise Undecodable(f"{path} must be {what}, got {type(got).__name__}", param=path)
         return good
+
+
+def tools_in(
+    fields: Fields,
+) -> tuple[tuple[Mapping[str, object], ...], tuple[Mapping[str, object], ...]]:
+    """A client's tools: functions, and the vendor's own kinds."""
+    functions: list[Mapping[str, object]] = []
+    hosted: list[Mapping[str, object]] = []
+    for at, item in enumerate(fields.items("tools")):
+        tool = as_mapping(item)
+        if tool is None:
+            raise Undecodable(f"tools[{at}] must be an object", param=f"tools[{at}]")
+        (functions if tool.get("type", "function") == "function" else hosted).append(tool)
+    return tuple(functions), tuple(hosted)
+
+
+def effort_in(given: object, field: str) -> tuple[Effort | None, dict[str, object]]:
+    """A client's effort; a word only the vendor knows stays where it was, for `extra_body`."""
+    for word in EFFORTS:
+        if given == word:
+            return word, {}
+    return None, {} if given is None else {field: given}
+
+
+def decoded_request(**given: object) -> Request:
+    """
+    The Request of fields read from a body.
+
+    Raises:
+        Undecodable: a value Request itself refuses.
+    """
+    try:
+        return Request(**given)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        known = next((name for name in given if name in str(error)), "tools")
+        raise Undecodable(str(error), param=known) from error

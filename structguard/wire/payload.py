@@ -70,6 +70,16 @@ def present(**fields: object) -> dict[str, object]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
+def as_dict(value: object) -> dict[str, object] | None:
+    """The value if it is a dict, as parsed JSON objects are; cheaper than asking for any Mapping."""
+    return cast("dict[str, object]", value) if type(value) is dict else None
+
+
+def as_list(value: object) -> list[object] | None:
+    """The value if it is a list, as parsed JSON arrays are."""
+    return cast("list[object]", value) if type(value) is list else None
+
+
 def count(value: object) -> int | None:
     """The value if it is a whole number, for token counts."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None

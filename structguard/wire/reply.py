@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import jiter
 
+from structguard.schema import validator
 from structguard.types import (
     Completion,
     DeclineDelta,
@@ -23,22 +24,12 @@ from structguard.types import (
     ToolCalled,
     Usage,
     as_mapping,
-    as_sequence,
 )
 from structguard.wire.base import BadReply
 from structguard.wire.payload import loads
 
 PROMOTED = "promoted_from_reasoning"
 """The mark in `repairs` of an answer that was found in the reasoning alone."""
-
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "object": Mapping,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "number": (int, float),
-    "integer": int,
-}
 
 
 @dataclass(slots=True)
@@ -87,36 +78,19 @@ class Reply:
 
 
 def _answer(reasoning: str, format: Format) -> str:  # noqa: A002  the field's word
-    """The reasoning text where it is, as a whole, JSON the format could mean; else ""."""
+    """The reasoning text where it is, as a whole, JSON valid for the format; else ""."""
     text = reasoning.strip()
-    try:
-        value = loads(text.encode("utf-8", "surrogatepass")) if text else None
-    except ValueError:
+    if not text:
         return ""
-    if not isinstance(format, JsonSchema):
-        return text if isinstance(value, Mapping) else ""
-    return text if text and _could_fit(value, format.schema) else ""
-
-
-def _could_fit(value: object, schema: Mapping[str, object]) -> bool:
-    """The type and the required keys; whether the value is right is the reader's question."""
-    named = schema.get("type")
-    kinds = [named] if isinstance(named, str) else as_sequence(named) or ()
-    if kinds and not any(_is(value, kind) for kind in kinds):
-        return False
-    fields = as_mapping(value)
-    if fields is None:
-        return bool(kinds)
-    return all(key in fields for key in as_sequence(schema.get("required")) or ())
-
-
-def _is(value: object, kind: object) -> bool:
-    if kind == "null" or value is None:
-        return kind == "null" and value is None
-    if isinstance(value, bool):
-        return kind == "boolean"
-    wanted = _TYPES.get(kind) if isinstance(kind, str) else None
-    return wanted is None or isinstance(value, wanted)
+    try:
+        value = loads(text.encode("utf-8", "surrogatepass"))
+        if isinstance(format, JsonSchema):
+            fits = validator(format.schema).is_valid(value)
+        else:
+            fits = isinstance(value, dict)
+    except ValueError:  # not JSON, or a schema only the endpoint understands
+        return ""
+    return text if fits else ""
 
 
 def tool_call(

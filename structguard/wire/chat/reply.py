@@ -1,0 +1,236 @@
+"""Chat Completions reply → Completion, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from structguard.types import (
+    Completion,
+    Finish,
+    Format,
+    Reasoning,
+    ToolCall,
+    Usage,
+    as_mapping,
+    as_sequence,
+    as_text,
+)
+from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Body, Headers, WireOptions
+from structguard.wire.chat.request import REASONING_FIELDS
+from structguard.wire.faults import error_in
+from structguard.wire.headers import metadata
+from structguard.wire.payload import count, dumps, present
+from structguard.wire.reply import Reply, bad, json_object, texts, tool_call
+
+_FINISHES: Mapping[str, Finish] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "filtered",
+}
+_SPOKEN: Mapping[Finish, str] = {
+    "filtered": "content_filter",
+    "declined": "stop",
+}
+_NOTES = ("service_tier", "system_fingerprint")
+
+
+def decode_reply(
+    body: bytes,
+    headers: Headers = NO_HEADERS,
+    *,
+    format: Format | None = None,  # noqa: A002  the field's word
+    options: WireOptions = DEFAULTS,
+) -> Completion:
+    """The first choice of a chat completion. Source: OpenAI API reference, Chat."""
+    del options  # the same for every endpoint
+    given = json_object(body)
+    raise_error(given, body)
+    choices = as_sequence(given.get("choices"))
+    choice = as_mapping(choices[0]) if choices else None
+    if choice is None:
+        raise bad("the reply has no choices", body)
+    raise_error(choice, body)
+    message = as_mapping(choice.get("message"))
+    if message is None:
+        raise bad("the reply's choice has no message", body)
+    reply = Reply(
+        finish=finish_of(choice.get("finish_reason"), body),
+        usage=usage_of(given.get("usage")),
+        model=as_text(given.get("model")),
+        id=as_text(given.get("id")),
+        metadata=metadata(
+            headers,
+            **{key: given.get(key) for key in _NOTES},
+            annotations=message.get("annotations") or None,
+            logprobs=choice.get("logprobs"),
+        ),
+    )
+    read_message(message, reply)
+    return reply.completion(format)
+
+
+def raise_error(given: Mapping[str, object], body: bytes | str = "") -> None:
+    """An error object where an answer should be."""
+    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
+    failure = error_in(given, text or (dumps(given) if given.get("error") else ""))
+    if failure is not None:
+        raise BadReply(failure)
+
+
+def finish_of(reason: object, body: bytes | str = "") -> Finish:
+    """The neutral finish; `error` is a failure of the endpoint, an unknown word is a stop."""
+    if reason == "error":
+        fault = bad("the endpoint ended the reply with finish_reason 'error'", body).failure
+        raise BadReply(replace(fault, code="finish_reason_error"))
+    return _FINISHES.get(as_text(reason) or "", "stop")
+
+
+def read_message(message: Mapping[str, object], reply: Reply) -> None:
+    """Text, decline, reasoning and calls of an assistant message."""
+    content = message.get("content")
+    if isinstance(content, str):
+        reply.text.append(content)
+    else:
+        text, thought = split_content(content)
+        reply.text.append(text)
+        if thought:
+            reply.reasoning.append(Reasoning(text=thought))
+    if refusal := as_text(message.get("refusal")):
+        reply.declined.append(refusal)
+    reply.reasoning.extend(reasoning_of(message))
+    for at, item in enumerate(as_sequence(message.get("tool_calls")) or ()):
+        call = as_mapping(item) or {}
+        function = as_mapping(call.get("function")) or {}
+        reply.calls.append(
+            called(as_text(call.get("id")), function.get("name"), function.get("arguments"), at)
+        )
+
+
+def called(id: str | None, name: object, arguments: object, at: int) -> ToolCall:  # noqa: A002
+    """A whole call; a server that gives no id gets one by position, objects become their text."""
+    given = arguments if isinstance(arguments, str) else dumps(arguments)
+    return tool_call(id or f"call_{at}", as_text(name) or "", given)
+
+
+def split_content(content: object) -> tuple[str, str]:
+    """Text and thinking of a content list, the form some servers answer in."""
+    parts = as_sequence(content)
+    thought = "".join(
+        texts(as_sequence(fields.get("thinking")))
+        for part in parts or ()
+        if (fields := as_mapping(part)) and fields.get("type") == "thinking"
+    )
+    return texts(parts), thought
+
+
+def reasoning_of(message: Mapping[str, object]) -> tuple[Reasoning, ...]:
+    """Reasoning details in order, else the readable text under the name it came in."""
+    details = as_sequence(message.get("reasoning_details"))
+    if details:
+        return tuple(detail(raw) for item in details if (raw := as_mapping(item)) is not None)
+    for name in REASONING_FIELDS:
+        if text := as_text(message.get(name)):
+            return (Reasoning(text=text, raw={name: text}),)
+    return ()
+
+
+def detail(raw: Mapping[str, object]) -> Reasoning:
+    """One reasoning detail; `raw` is what goes back."""
+    return Reasoning(
+        text=as_text(raw.get("text")) or as_text(raw.get("summary")) or "",
+        id=as_text(raw.get("id")),
+        encrypted=as_text(raw.get("data")),
+        signature=as_text(raw.get("signature")),
+        raw=raw,
+    )
+
+
+def usage_of(given: object) -> Usage | None:
+    """Token counts; null or absent → None."""
+    usage = as_mapping(given)
+    if usage is None:
+        return None
+    prompt = as_mapping(usage.get("prompt_tokens_details")) or {}
+    output = as_mapping(usage.get("completion_tokens_details")) or {}
+    cached = count(prompt.get("cached_tokens"))
+    return Usage(
+        input=count(usage.get("prompt_tokens")),
+        output=count(usage.get("completion_tokens")),
+        total=count(usage.get("total_tokens")),
+        reasoning=count(output.get("reasoning_tokens")),
+        cached_read=count(usage.get("prompt_cache_hit_tokens")) if cached is None else cached,
+        cached_write=count(prompt.get("cache_write_tokens")),
+    )
+
+
+def encode_reply(completion: Completion, *, id: str, model: str, created: int) -> Body:  # noqa: A002
+    """The chat completion a client reads. `created` in seconds since the epoch."""
+    declined = completion.finish == "declined"
+    message = {
+        "role": "assistant",
+        "content": None if declined or not completion.text else completion.text,
+        "refusal": completion.text if declined else None,
+        **spoken_calls(completion),
+        **spoken_reasoning(completion),
+    }
+    choice = {
+        "index": 0,
+        "message": message,
+        "logprobs": None,
+        "finish_reason": spoken_finish(completion.finish),
+    }
+    return {
+        "id": id,
+        "object": "chat.completion",
+        "created": created,
+        "model": model,
+        "choices": [choice],
+        **present(usage=spoken_usage(completion.usage)),
+    }
+
+
+def spoken_finish(finish: Finish) -> str:
+    """The finish_reason of a neutral finish."""
+    return _SPOKEN.get(finish, finish)
+
+
+def spoken_calls(completion: Completion) -> dict[str, object]:
+    """The tool_calls of a message, absent where there are none."""
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for call in completion.tool_calls
+    ]
+    return {"tool_calls": calls} if calls else {}
+
+
+def spoken_reasoning(completion: Completion) -> dict[str, object]:
+    """Readable reasoning as reasoning_content; details that came as such as they came."""
+    details = [
+        part.raw
+        for part in completion.reasoning
+        if part.raw and str(part.raw.get("type", "")).startswith("reasoning.")
+    ]
+    return present(
+        reasoning_content=completion.reasoning_text or None, reasoning_details=details or None
+    )
+
+
+def spoken_usage(usage: Usage | None) -> dict[str, object] | None:
+    """The usage object; counts the vendor did not report are 0."""
+    if usage is None:
+        return None
+    read, written = usage.input or 0, usage.output or 0
+    return {
+        "prompt_tokens": read,
+        "completion_tokens": written,
+        "total_tokens": read + written if usage.total is None else usage.total,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_read or 0},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning or 0},
+    }

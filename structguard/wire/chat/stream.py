@@ -1,0 +1,183 @@
+"""Chat Completions chunks → stream events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from structguard.types import (
+    DeclineDelta,
+    Format,
+    Reasoning,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolCalled,
+    as_mapping,
+    as_text,
+)
+from structguard.wire.base import DEFAULTS, NO_HEADERS, Headers, WireOptions
+from structguard.wire.chat.reply import (
+    called,
+    decode_reply,
+    detail,
+    finish_of,
+    raise_error,
+    split_content,
+    usage_of,
+)
+from structguard.wire.chat.request import REASONING_FIELDS
+from structguard.wire.headers import metadata
+from structguard.wire.payload import as_dict, as_list
+from structguard.wire.reply import Reply, finished
+from structguard.wire.stream import SseDecoder
+
+_JOINED = ("text", "summary", "data", "signature")  # what grows in a streamed reasoning detail
+
+
+def open_stream(
+    headers: Headers = NO_HEADERS,
+    *,
+    format: Format | None = None,  # noqa: A002  the field's word
+    options: WireOptions = DEFAULTS,
+) -> SseDecoder:
+    """A decoder for one streamed chat completion. Source: OpenAI API reference, Chat streaming."""
+    return SseDecoder(
+        _Chunks(headers, format),
+        lambda body: decode_reply(body, headers, format=format, options=options),
+    )
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str | None = None
+    name: str = ""
+    arguments: list[str] = field(default_factory=list[str])
+
+
+class _Chunks:
+    """Reads chunks of the first choice; calls are whole, and given out, at the finish."""
+
+    __slots__ = ("_calls", "_details", "_ended", "_format", "_reply", "_thoughts")
+
+    def __init__(self, headers: Headers, format: Format | None) -> None:  # noqa: A002
+        self._format = format
+        self._reply = Reply(metadata=metadata(headers))
+        self._calls: dict[int, _Call] = {}
+        self._details: dict[object, dict[str, object]] = {}
+        self._thoughts: dict[str, list[str]] = {}
+        self._ended = False
+
+    def take(self, event: Mapping[str, object], out: list[StreamEvent]) -> bool:
+        """One chunk; the reply is over only with `[DONE]` or the end of the bytes."""
+        choices = as_list(event.get("choices"))
+        choice = as_dict(choices[0]) if choices else None
+        if choice is not None and not choice.get("index"):
+            self._choice(choice, out)
+        if event.get("error"):
+            raise_error(event)
+        if event.get("usage"):
+            self._reply.usage = usage_of(event["usage"])
+        if self._reply.id is None:
+            self._begin(event)
+        return False
+
+    def _choice(self, choice: Mapping[str, object], out: list[StreamEvent]) -> None:
+        delta = as_dict(choice.get("delta"))
+        if delta is not None:
+            content = as_text(delta.get("content"))
+            if content:
+                self._reply.text.append(content)
+                out.append(TextDelta(content))
+            if content is None or len(delta) > 1:
+                self._rest(delta, out)
+        if (reason := choice.get("finish_reason")) is not None and not self._ended:
+            raise_error(choice)
+            self._finish(reason, out)
+
+    def end(self, out: list[StreamEvent]) -> bool:
+        """`[DONE]` or the end of the bytes: whole if a finish reason came before."""
+        if not self._ended:
+            return False
+        out.extend(finished(self._reply, self._format))
+        return True
+
+    def _begin(self, event: Mapping[str, object]) -> None:
+        self._reply.id = as_text(event.get("id")) or None
+        self._reply.model = as_text(event.get("model")) or self._reply.model
+        for key in ("service_tier", "system_fingerprint"):
+            if (value := event.get(key)) is not None:
+                self._reply.metadata[key] = value
+
+    def _rest(self, delta: Mapping[str, object], out: list[StreamEvent]) -> None:
+        """What a delta may hold beside plain text."""
+        for piece in as_list(delta.get("tool_calls")) or ():
+            self._call(as_mapping(piece) or {})
+        if details := as_list(delta.get("reasoning_details")):
+            self._detail(details, out)
+        else:
+            self._think(delta, out)
+        if refusal := as_text(delta.get("refusal")):
+            self._reply.declined.append(refusal)
+            out.append(DeclineDelta(refusal))
+        if parts := as_list(delta.get("content")):
+            self._content(parts, out)
+
+    def _content(self, value: list[object], out: list[StreamEvent]) -> None:
+        text, thought = split_content(value)
+        if thought:
+            self._thoughts.setdefault("", []).append(thought)
+            out.append(ReasoningDelta(thought))
+        if text:
+            self._reply.text.append(text)
+            out.append(TextDelta(text))
+
+    def _think(self, delta: Mapping[str, object], out: list[StreamEvent]) -> None:
+        for name in REASONING_FIELDS:
+            if text := as_text(delta.get(name)):
+                self._thoughts.setdefault(name, []).append(text)
+                out.append(ReasoningDelta(text))
+                return  # some servers send the same text under both names
+
+    def _detail(self, details: list[object], out: list[StreamEvent]) -> None:
+        grown = ""
+        for item in details:
+            raw = as_mapping(item) or {}
+            kept = self._details.setdefault((raw.get("type"), raw.get("index", 0)), {})
+            for name, piece in raw.items():
+                before = kept.get(name)
+                if name in _JOINED and isinstance(before, str) and isinstance(piece, str):
+                    kept[name] = before + piece
+                elif piece is not None or name not in kept:
+                    kept[name] = piece
+            grown += as_text(raw.get("text")) or as_text(raw.get("summary")) or ""
+        if grown:
+            out.append(ReasoningDelta(grown))
+
+    def _call(self, piece: Mapping[str, object]) -> None:
+        id_ = as_text(piece.get("id")) or None
+        at = piece.get("index")
+        if not isinstance(at, int):  # some servers leave it out: a new id is a new call
+            last = max(self._calls, default=-1)
+            new = not self._calls or (id_ is not None and id_ != self._calls[last].id)
+            at = last + 1 if new else last
+        call = self._calls.setdefault(at, _Call())
+        call.id = call.id or id_
+        function = as_mapping(piece.get("function")) or {}
+        call.name = call.name or as_text(function.get("name")) or ""
+        if arguments := as_text(function.get("arguments")):
+            call.arguments.append(arguments)
+
+    def _finish(self, reason: object, out: list[StreamEvent]) -> None:
+        self._ended = True
+        reply = self._reply
+        reply.finish = finish_of(reason)
+        reply.reasoning += [detail(raw) for raw in self._details.values()]
+        for name, pieces in self._thoughts.items():
+            text = "".join(pieces)
+            reply.reasoning.append(Reasoning(text=text, raw={name: text} if name else None))
+        for at in sorted(self._calls):
+            call = self._calls[at]
+            whole = called(call.id, call.name, "".join(call.arguments), at)
+            reply.calls.append(whole)
+            out.append(ToolCalled(whole))
