@@ -1,0 +1,108 @@
+"""
+One guarded call whose request is a JSON body: what the flow asks about it.
+
+Shared by the wrapped SDK client, the transport and the gateway; only they add the instruction.
+Source: spec guard §2 (rows "prompt", "no format", "extra_body"), §3 "Look-up".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from structguard import schema
+from structguard.clients.bodies import (
+    Body,
+    carries_schema,
+    format_of,
+    with_instruction,
+    without_format,
+)
+from structguard.flow.prompt import instruction
+from structguard.memo.keys import routing_digest
+from structguard.options import PromptMode
+from structguard.refusal import RequestFacts, request_facts
+from structguard.types import Api, Format, JsonSchema, MemoKey
+
+
+@dataclass(slots=True)
+class BodyCall:
+    """
+    A call with a JSON body. `guardable` says whether it carries a format that is ours to remove;
+    `asked` is the format of the first send and stays with the degraded call.
+    """
+
+    provider: str
+    model: str
+    base_url: str
+    api: Api
+    body: Body
+    guardable: bool
+    prompt: PromptMode = "auto"
+    asked: Format | None = None
+    _facts: RequestFacts | None = field(default=None, repr=False)
+    _key: MemoKey | None = field(default=None, repr=False)
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The memo's first level."""
+        return (self.provider, self.model)
+
+    @property
+    def format(self) -> Format | None:
+        """The format the caller asked for, resolved when first needed."""
+        if self.asked is None:
+            self.asked = format_of(self.body, self.api)
+        return self.asked
+
+    @property
+    def facts(self) -> RequestFacts:
+        """What the first send carried: the detector judges by it."""
+        if self._facts is None:
+            self._facts = request_facts(self.body, self.api)
+        return self._facts
+
+    @property
+    def key(self) -> MemoKey:
+        """The whole key, computed when the pair has entries or a refusal must be remembered."""
+        if self._key is None:
+            asked = self.format
+            wanted = asked if isinstance(asked, JsonSchema) else None
+            self._key = MemoKey(
+                provider=self.provider,
+                model=self.model,
+                base_url=self.base_url,
+                api=self.api,
+                format="json_schema" if wanted else "json_object",
+                routing=routing_digest(self.body.get("provider")),
+                flags=self.facts.flags,
+                schema=schema.digest(wanted.schema) if wanted else "",
+                strict=wanted.strict if wanted else None,
+            )
+        return self._key
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether the format was left out."""
+        return not self.guardable
+
+    def degraded(self) -> BodyCall:
+        """The same call without the format, the schema in the prompt unless it is there already."""
+        body = without_format(self.body, self.api)
+        return self._with(body, guardable=False)
+
+    def prompted(self) -> BodyCall:
+        """The same call, the schema in the prompt beside the format."""
+        return self._with(dict(self.body), guardable=True)
+
+    def _with(self, body: dict[str, object], *, guardable: bool) -> BodyCall:
+        asked = self.format
+        if asked is not None and (
+            self.prompt == "always"
+            or (self.prompt == "auto" and not carries_schema(body, self.api, asked))
+        ):
+            body = with_instruction(body, self.api, instruction(asked))
+        return replace(self, body=body, guardable=guardable, _facts=self.facts)
+
+    def advice(self) -> str:
+        """What the schema would have to change to fit OpenAI's strict mode."""
+        return schema.advise(self.asked.schema) if isinstance(self.asked, JsonSchema) else ""

@@ -1,0 +1,311 @@
+"""
+A function that takes the format as an argument, guarded: sync or async, plain or bound.
+
+Result and prompt are left alone. Source: spec guard §2, the paragraph on `guarded`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import ParamSpec, TypeVar, cast
+
+from structguard import schema
+from structguard.clients.replies import is_answer
+from structguard.events import Observer
+from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, tell
+from structguard.memo import Memo
+from structguard.memo.keys import routing_digest
+from structguard.options import Policy
+from structguard.refusal import RequestFacts, refusal_of
+from structguard.service import Clock
+from structguard.types import Completion, Flag, Format, JsonSchema, MemoKey, as_mapping
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+_MARK = "__structguard__"
+_FLAGS: tuple[tuple[Flag, tuple[str, ...]], ...] = (
+    ("tools", ("tools", "functions")),
+    ("stream", ("stream",)),
+    ("reasoning", ("reasoning_effort", "reasoning", "effort")),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionGuard:
+    """What the calls of one guarded function share; `model` and `format` name its arguments."""
+
+    function: Callable[..., object]
+    signature: inspect.Signature
+    provider: str
+    model: str | Callable[..., str]
+    format: str
+    memo: Memo
+    policy: Policy
+    observer: Observer
+    clock: Clock
+
+    def plan(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> FunctionCall:
+        """The call as the flow sees it; a wrong call is the function's own TypeError."""
+        bound = self.signature.bind(*args, **kwargs)
+        values = {**bound.arguments}
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                values.update(as_mapping(values.pop(name, None)) or {})
+        given = values.get(self.format)
+        wanted = None if _is_absent(given) else schema.as_format(given)
+        return FunctionCall(
+            guard=self,
+            bound=bound,
+            values=values,
+            format=wanted,
+            guardable=wanted is not None,
+            name=self._model(args, kwargs, values) if wanted is not None else "",
+        )
+
+    def _model(
+        self, args: tuple[object, ...], kwargs: Mapping[str, object], values: Mapping[str, object]
+    ) -> str:
+        if callable(self.model):
+            return self.model(*args, **kwargs)
+        named = values.get(self.model)
+        if named is None and self.model in self.signature.parameters:
+            default = self.signature.parameters[self.model].default
+            named = None if default is inspect.Parameter.empty else default
+        return named if isinstance(named, str) else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionCall:
+    """One call of a guarded function."""
+
+    guard: FunctionGuard
+    bound: inspect.BoundArguments
+    values: Mapping[str, object]
+    format: Format | None
+    guardable: bool
+    name: str
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The memo's first level."""
+        return (self.guard.provider, self.name)
+
+    @property
+    def facts(self) -> RequestFacts:
+        """What the call carries beside the format."""
+        flags = {flag for flag, names in _FLAGS if any(self.values.get(name) for name in names)}
+        return RequestFacts(
+            sent="json_schema" if isinstance(self.format, JsonSchema) else "json_object",
+            tools="tools" in flags,
+            stream="stream" in flags,
+            reasoning="reasoning" in flags,
+        )
+
+    @property
+    def key(self) -> MemoKey:
+        """The whole key; a function knows no base URL."""
+        wanted = self.format if isinstance(self.format, JsonSchema) else None
+        extra = as_mapping(self.values.get("extra_body")) or {}
+        return MemoKey(
+            provider=self.guard.provider,
+            model=self.name,
+            format="json_schema" if wanted else "json_object",
+            routing=routing_digest(extra.get("provider")),
+            flags=self.facts.flags,
+            schema=schema.digest(wanted.schema) if wanted else "",
+            strict=wanted.strict if wanted else None,
+        )
+
+    @property
+    def timeout(self) -> float | None:
+        """The function's own `timeout` argument in seconds, if it has a number there."""
+        timeout = self.values.get("timeout")
+        is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+        return float(cast("float", timeout)) if is_number else None
+
+    def degraded(self) -> FunctionCall:
+        """The same call, the format left out where it has a default, else None in its place."""
+        parameter = self.guard.signature.parameters.get(self.guard.format)
+        optional = parameter is None or (
+            parameter.default is not inspect.Parameter.empty
+            and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
+        )
+        changed = self._rebound({self.guard.format: _ABSENT if optional else None})
+        return replace(self, bound=changed, guardable=False)
+
+    def within(self, seconds: float | None) -> FunctionCall:
+        """The same call with what is left of its own time-out."""
+        if seconds is None or self.timeout is None:
+            return self
+        return replace(self, bound=self._rebound({"timeout": seconds}))
+
+    def _rebound(self, changes: Mapping[str, object]) -> inspect.BoundArguments:
+        arguments = dict(self.bound.arguments)
+        parameters = self.guard.signature.parameters
+        rest = next((n for n, p in parameters.items() if p.kind is p.VAR_KEYWORD), None)
+        for name, value in changes.items():
+            target = arguments
+            if name not in parameters and rest is not None:
+                target = arguments[rest] = dict(arguments.get(rest, {}))
+            if value is _ABSENT:
+                target.pop(name, None)
+            else:
+                target[name] = value
+        return inspect.BoundArguments(self.guard.signature, arguments)  # type: ignore[arg-type]
+
+    def prompted(self) -> FunctionCall:
+        """The same call: this face leaves the prompt alone."""
+        return self
+
+    def advice(self) -> str:
+        """What the schema would have to change to fit OpenAI's strict mode."""
+        return schema.advise(self.format.schema) if isinstance(self.format, JsonSchema) else ""
+
+
+class _Absent:
+    """Stands for an argument that is left out."""
+
+
+_ABSENT = _Absent()
+
+
+def _is_absent(given: object) -> bool:
+    """None, or an SDK's own mark for an argument that was not given."""
+    return given is None or type(given).__name__ in ("NotGiven", "Omit")
+
+
+def guard_function(guard: FunctionGuard) -> Callable[..., object]:
+    """The guarded twin of a function, sync or async as it is."""
+    function = guard.function
+    if inspect.iscoroutinefunction(function):
+        awaited = cast("Callable[..., Awaitable[object]]", function)
+
+        @functools.wraps(function)
+        async def aguarded(*args: object, **kwargs: object) -> object:
+            call = guard.plan(args, kwargs)
+            if not call.guardable:
+                return await awaited(*args, **kwargs)
+            turn = _Turn(call)
+
+            async def send(effect: Send[FunctionCall]) -> Sent[object]:
+                bound = turn.bound(effect)
+                try:
+                    return turn.sent(await awaited(*bound.args, **bound.kwargs))
+                except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
+                    return turn.failed(error)
+
+            return turn.finish(
+                await adrive(
+                    call,
+                    send,
+                    memo=guard.memo,
+                    policy=guard.policy,
+                    observer=guard.observer,
+                    timeout=call.timeout,
+                )
+            )
+
+        return _marked(aguarded)
+
+    @functools.wraps(function)
+    def guarded(*args: object, **kwargs: object) -> object:
+        call = guard.plan(args, kwargs)
+        if not call.guardable:
+            return function(*args, **kwargs)
+        turn = _Turn(call)
+
+        def send(effect: Send[FunctionCall]) -> Sent[object]:
+            bound = turn.bound(effect)
+            try:
+                return turn.sent(function(*bound.args, **bound.kwargs))
+            except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
+                return turn.failed(error)
+
+        return turn.finish(
+            drive(
+                call,
+                send,
+                memo=guard.memo,
+                policy=guard.policy,
+                observer=guard.observer,
+                timeout=call.timeout,
+            )
+        )
+
+    return _marked(guarded)
+
+
+class _Turn:
+    """One call of a guarded function: what its one or two sends have in common."""
+
+    def __init__(self, call: FunctionCall) -> None:
+        self.call = call
+        self.clock = call.guard.clock
+        self.deadline = None if call.timeout is None else self.clock() + call.timeout
+
+    def bound(self, effect: Send[FunctionCall]) -> inspect.BoundArguments:
+        """The arguments of one send."""
+        return effect.call.within(effect.budget).bound
+
+    def sent(self, value: object) -> Sent[object]:
+        """A send that came back."""
+        return Sent(value=value, status=200, answered=_answers(value))
+
+    def failed(self, error: Exception) -> Sent[object]:
+        """A send that failed, judged by what the first send carried."""
+        policy = self.call.guard.policy
+        refusal = refusal_of(
+            error,
+            facts=self.call.facts,
+            unnamed=policy.unnamed,
+            also_statuses=policy.also_statuses,
+        )
+        status = getattr(error, "status_code", None)
+        left = None if self.deadline is None else self.deadline - self.clock()
+        return Sent(
+            error=error,
+            refusal=refusal,
+            status=status if isinstance(status, int) else 400,
+            left=left,
+        )
+
+    def finish(self, served: Served[object]) -> object:
+        """Tell how it was served and hand the value on, untouched."""
+        told = Info(
+            provider=self.call.guard.provider,
+            model=self.call.name,
+            enforced=served.enforced,
+            requests=served.requests,
+            refusal=served.refusal,
+        )
+        attach(served.value, told)
+        tell(told)
+        return served.value
+
+
+def _answers(value: object) -> bool:
+    """Whether a result can be seen to hold an answer; a stream or None cannot."""
+    if isinstance(value, str | bytes):
+        return bool(value.strip())
+    if isinstance(value, Completion):
+        return value.answered and value.finish != "length"
+    if value is None or hasattr(value, "__next__") or hasattr(value, "__anext__"):
+        return False
+    for api, field in (("chat", "choices"), ("responses", "output")):
+        if hasattr(value, field) or field in (as_mapping(value) or {}):
+            return is_answer(value, api)  # type: ignore[arg-type]  a literal of the table
+    return "error" not in (as_mapping(value) or {})
+
+
+def _marked(function: Callable[..., T]) -> Callable[..., T]:
+    setattr(function, _MARK, True)
+    return function
+
+
+def is_guarded(function: object) -> bool:
+    """Whether a function is guarded already."""
+    return getattr(function, _MARK, False) is True

@@ -1,0 +1,63 @@
+"""
+From what came back to bare JSON: strict JSON stays as it is, byte for byte; else `parse()` reads it.
+
+Source: spec guard §2, row "reply to a request that asked for JSON".
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from structguard import reading
+from structguard.errors import ParseError
+from structguard.reading import strict_json
+from structguard.types import Format, JsonSchema, as_mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Healed:
+    """The text to hand on and how its value was read; `source` None: no value, text as it came."""
+
+    text: str
+    source: str | None
+
+
+def heal(text: str, format: Format | None, *, degraded: bool) -> Healed:  # noqa: A002
+    """
+    The text reduced to bare JSON.
+
+    Strict JSON is handed on byte for byte. After a degraded send it must also have the outer shape
+    the schema asks for: without decode-time enforcement a model likes to wrap its answer, and then
+    the value inside that fits is the one the caller's own parser can use.
+    """
+    found, value = strict_json(text)
+    if found and (not degraded or _looks_right(value, format)):
+        return Healed(text, "json")
+    wanted = format.schema if isinstance(format, JsonSchema) else {"type": "object"}
+    try:
+        parsed = reading.parse(text, wanted)
+    except ParseError:
+        return Healed(text, "json" if found else None)
+    return Healed(compact(parsed.value), parsed.source)
+
+
+def compact(value: object) -> str:
+    """The value as compact JSON, characters kept as they are."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _looks_right(value: object, format: Format | None) -> bool:  # noqa: A002
+    """A look at the outermost level only: the caller's own validation sees the rest."""
+    if not isinstance(format, JsonSchema):
+        return True
+    schema = format.schema
+    if schema.get("type") == "object":
+        mapping = as_mapping(value)
+        required = schema.get("required")
+        return mapping is not None and all(
+            name in mapping for name in (required if isinstance(required, list) else ())
+        )
+    if schema.get("type") == "array":
+        return isinstance(value, list)
+    return True

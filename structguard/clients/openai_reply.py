@@ -1,0 +1,257 @@
+"""
+One send of a wrapped `openai` client: its reply is judged, healed, or made an error.
+
+The SDK's own validation runs after the healing, on bare JSON; a reply that is an error in disguise
+becomes the exception the SDK would have raised. Source: spec guard §2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+import jiter
+from openai import (
+    APIError,
+    APIResponseValidationError,
+    AsyncOpenAI,
+    AsyncStream,
+    NotGiven,
+    OpenAI,
+    OpenAIError,
+    Stream,
+)
+from openai._models import FinalRequestOptions
+
+from structguard.clients.call import BodyCall
+from structguard.clients.healing import heal
+from structguard.clients.replies import (
+    error_message,
+    error_status,
+    failure_in,
+    get,
+    is_answer,
+    plain,
+    put,
+    text_slots,
+)
+from structguard.clients.streams import StreamHealer, gives_answer
+from structguard.errors import redact
+from structguard.options import Policy
+from structguard.refusal import RequestFacts, refusal_of
+from structguard.types import Refusal
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """
+    One send. `answered` and `prose` are what the flow asks about the reply, `source` how its text
+    was read; `on_source` is told what is only known once a stream or raw reply has been read.
+    """
+
+    call: BodyCall
+    client: OpenAI | AsyncOpenAI
+    confirm: bool
+    watch_prose: bool
+    options: FinalRequestOptions
+    parser: Callable[[Any], Any] | NotGiven
+    response: httpx2.Response | None = None
+    answered: bool = True
+    prose: bool | None = None
+    source: str | None = None
+    on_source: Callable[[str], None] | None = field(default=None, repr=False)
+
+    def judge(
+        self, error: OpenAIError, facts: RequestFacts, policy: Policy
+    ) -> tuple[Refusal | None, int | None]:
+        """The detector's verdict on a failed send, by what the first send carried."""
+        refusal = refusal_of(
+            error, facts=facts, unnamed=policy.unnamed, also_statuses=policy.also_statuses
+        )
+        status = getattr(error, "status_code", None)
+        return refusal, status if isinstance(status, int) else 200
+
+    def read(self, reply: Any) -> Any:
+        """The SDK's post_parser: heal, then what the SDK itself would do."""
+        if isinstance(reply, Stream):
+            reply._iterator = self._heal(iter(()), reply._iterator)  # noqa: SLF001
+            return reply
+        if isinstance(reply, AsyncStream):
+            reply._iterator = self._aheal([], reply._iterator)  # noqa: SLF001
+            return reply
+        self.check(reply)
+        source = None
+        for holder, name in text_slots(reply, self.call.api):
+            text = str(get(holder, name))
+            healed = heal(text, self.call.format, degraded=self.call.is_degraded)
+            source = source or healed.source
+            if healed.text != text:
+                put(holder, name, healed.text)
+        self._note(reply, source)
+        return reply if isinstance(self.parser, NotGiven) else self.parser(reply)
+
+    def check(self, reply: Any) -> None:
+        """
+        Refuse what is no reply at all.
+
+        Raises:
+            openai.APIError: an error object inside a 200, by the status it names.
+            openai.APIResponseValidationError: not JSON, or no choices.
+        """
+        error = failure_in(reply, self.call.api)
+        if error is not None:
+            raise self.error_of(error)
+        missing = "choices" if self.call.api == "chat" else "output"
+        if self.response is not None and not isinstance(get(reply, missing), list):
+            what = "not JSON" if isinstance(reply, str) else f"without {missing}"
+            raise APIResponseValidationError(
+                response=self.response,
+                body=plain(reply),
+                message=f"the endpoint's 200 is {what}: {redact(self.response.text[:200])!r}",
+            )
+
+    def error_of(self, error: object) -> OpenAIError:
+        """The exception the SDK would have raised, had the status said so."""
+        body, message = plain(error), redact(error_message(error))
+        request = self.response.request if self.response else self._request()
+        status = error_status(error)
+        if status is None:
+            return APIError(message, request, body=body)
+        response = httpx2.Response(
+            status,
+            content=json.dumps({"error": body}).encode(),
+            headers={"content-type": "application/json"},
+            request=request,
+        )
+        return self.client._make_status_error(  # noqa: SLF001
+            f"Error code: {status} (inside a 200) - {message}", body=body, response=response
+        )
+
+    def _request(self) -> httpx2.Request:
+        return httpx2.Request("POST", f"{self.client.base_url}".rstrip("/") + self.options.url)
+
+    def peek(self, raw: Any) -> Any:
+        """A raw response: looked at where its body was read, never changed."""
+        self.response = raw.http_response
+        if self.confirm and not self.response.is_stream_consumed and not self._streams():
+            raw.read()
+        self._look()
+        return raw
+
+    async def apeek(self, raw: Any) -> Any:
+        """A raw response on the event loop."""
+        self.response = raw.http_response
+        if self.confirm and not self.response.is_stream_consumed and not self._streams():
+            await raw.read()
+        self._look()
+        return raw
+
+    def _streams(self) -> bool:
+        return bool(self.call.body.get("stream"))
+
+    def _look(self) -> None:
+        self.answered = False
+        if self.response is None or not self.response.is_stream_consumed or self._streams():
+            return  # not read yet, and it is the caller's to read
+        try:
+            reply = jiter.from_json(self.response.content)
+        except ValueError:
+            return
+        self.check(reply)
+        self._note(reply, None)
+
+    def _note(self, reply: Any, source: str | None) -> None:
+        """What the flow wants to know about a whole reply."""
+        self._found(source)
+        if self.confirm:
+            self.answered = is_answer(reply, self.call.api)
+        if self.watch_prose and is_answer(reply, self.call.api):
+            has_text = any(True for _ in text_slots(reply, self.call.api))
+            self.prose = source is None if has_text else None
+
+    def _found(self, source: str | None) -> None:
+        self.source = source
+        if source is not None and self.on_source is not None:
+            self.on_source(source)
+
+    def open(self, stream: Stream[Any]) -> Stream[Any]:
+        """A stream: its first event is awaited here; after it nothing is ever sent again."""
+        self.response = stream.response
+        events = stream._iterator  # noqa: SLF001
+        head: list[Any] = []
+        for event in events:
+            if self._begins(event, head):
+                break
+        stream._iterator = self._heal(iter(head), events)  # noqa: SLF001
+        return stream
+
+    async def aopen(self, stream: AsyncStream[Any]) -> AsyncStream[Any]:
+        """A stream on the event loop."""
+        self.response = stream.response
+        events = stream._iterator  # noqa: SLF001
+        head: list[Any] = []
+        async for event in events:
+            if self._begins(event, head):
+                break
+        stream._iterator = self._aheal(head, events)  # noqa: SLF001
+        return stream
+
+    def _begins(self, event: Any, head: list[Any]) -> bool:
+        """Whether enough of the stream has come to hand it on."""
+        head.append(event)
+        if len(head) == 1 and get(event, "type") == "error":
+            raise self.error_of(plain(event))
+        self.answered = gives_answer(event, self.call.api)
+        return self.answered or not self.confirm
+
+    def _heal(self, head: Iterator[Any], events: Iterator[Any]) -> Iterator[Any]:
+        healer = self._healer()
+        try:
+            for event in head:
+                yield from healer.feed(event)
+            for event in events:
+                yield from healer.feed(event)
+        except OpenAIError:
+            yield from healer.rest()
+            raise
+        finally:
+            _close(events)
+        yield from healer.rest()
+        self._found(healer.source)
+
+    async def _aheal(self, head: list[Any], events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        healer = self._healer()
+        try:
+            for event in head:
+                for healed in healer.feed(event):
+                    yield healed
+            async for event in events:
+                for healed in healer.feed(event):
+                    yield healed
+        except OpenAIError:
+            for held in healer.rest():
+                yield held
+            raise
+        finally:
+            await _aclose(events)
+        for held in healer.rest():
+            yield held
+        self._found(healer.source)
+
+    def _healer(self) -> StreamHealer:
+        return StreamHealer(self.call.api, self.call.format, self.call.is_degraded)
+
+
+def _close(events: Iterator[Any]) -> None:
+    close = getattr(events, "close", None)
+    if close is not None:
+        close()
+
+
+async def _aclose(events: AsyncIterator[Any]) -> None:
+    close = getattr(events, "aclose", None)
+    if close is not None:
+        await close()

@@ -1,0 +1,279 @@
+"""
+The official `openai` client, guarded in place: `request` is replaced on the instance.
+
+Covers chat.completions and responses × create, parse, stream and raw responses, sync and async,
+OpenAI and Azure. Everything else passes through. Source: DESIGN "Decisions", spec guard §2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from openai import AsyncOpenAI, AsyncStream, Omit, OpenAI, OpenAIError, Stream
+from openai._constants import RAW_RESPONSE_HEADER
+from openai._models import FinalRequestOptions
+from openai._response import APIResponse, AsyncAPIResponse
+
+from structguard.clients.bodies import api_of, has_format
+from structguard.clients.call import BodyCall
+from structguard.clients.openai_reply import Exchange
+from structguard.events import Observer
+from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, tell
+from structguard.memo import Memo
+from structguard.memo.keys import endpoint_id
+from structguard.options import Policy
+from structguard.service import Clock
+from structguard.types import as_mapping
+
+Client = TypeVar("Client", OpenAI, AsyncOpenAI)
+_MARK = "__structguard__"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientGuard:
+    """What one wrapped client shares among its calls and its copies."""
+
+    client: OpenAI | AsyncOpenAI
+    memo: Memo
+    policy: Policy
+    observer: Observer
+    clock: Clock
+
+    def plan(self, options: FinalRequestOptions) -> BodyCall | None:
+        """The call as the flow sees it; None for what is not a chat or responses request."""
+        api = api_of(options.url) if options.method == "post" else None
+        if api not in ("chat", "responses"):
+            return None
+        body = as_mapping(options.json_data)
+        if body is None:
+            return None
+        guardable = has_format(body, api)
+        extra = options.extra_json
+        if extra:  # the SDK merges it over the body; a format in it is the operator's own
+            guardable = guardable and not {"response_format", "text"}.intersection(extra)
+            body = {k: v for k, v in {**body, **extra}.items() if not isinstance(v, Omit)}
+        url = str(self.client.base_url)
+        version = getattr(self.client, "_api_version", None)  # Azure
+        deployment = getattr(self.client, "_azure_deployment", None)
+        base_url = endpoint_id(f"{url}?api-version={version}" if version else url)
+        return BodyCall(
+            provider=base_url,
+            model=str(deployment or body.get("model") or ""),
+            base_url=base_url,
+            api=api,
+            body=body,
+            guardable=guardable,
+            prompt=self.policy.prompt,
+        )
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One call of a wrapped client: what its one or two sends have in common."""
+
+    guard: ClientGuard
+    call: BodyCall
+    options: FinalRequestOptions
+    cast_to: Any
+    stream: bool
+    deadline: float | None = None
+    last: Exchange | None = None
+
+    def __post_init__(self) -> None:
+        timeout = self.timeout
+        self.deadline = None if timeout is None else self.guard.clock() + timeout
+
+    @property
+    def timeout(self) -> float | None:
+        """A numeric time-out argument is the whole call's; a Timeout object stays per phase."""
+        timeout = self.options.timeout
+        return float(timeout) if isinstance(timeout, int | float) else None
+
+    @property
+    def raw(self) -> bool:
+        """Whether the caller asked for a raw response."""
+        headers = as_mapping(self.options.headers)
+        return headers is not None and bool(headers.get(RAW_RESPONSE_HEADER))
+
+    def exchange(self, effect: Send[BodyCall]) -> Exchange:
+        """One send: its own options, so that the caller's are never changed."""
+        options = self.options.model_copy()
+        if effect.call is not self.call:
+            options.json_data = dict(effect.call.body)
+            options.extra_json = None
+            if effect.budget is not None:
+                options.timeout = effect.budget
+        self.last = Exchange(
+            call=effect.call,
+            client=self.guard.client,
+            confirm=effect.confirm,
+            watch_prose=bool(self.guard.policy.ignored_after),
+            options=options,
+            parser=options.post_parser,
+        )
+        options.post_parser = self.last.read
+        return self.last
+
+    def sent(self, value: Any) -> Sent[Any]:
+        """A send that came back."""
+        assert self.last is not None  # noqa: S101  set by `exchange`
+        return Sent(value=value, status=200, answered=self.last.answered, prose=self.last.prose)
+
+    def failed(self, error: OpenAIError) -> Sent[Any]:
+        """A send that failed, judged by what the first send carried."""
+        assert self.last is not None  # noqa: S101  set by `exchange`
+        left = None if self.deadline is None else self.deadline - self.guard.clock()
+        refusal, status = self.last.judge(error, self.call.facts, self.guard.policy)
+        return Sent(error=error, refusal=refusal, status=status, left=left)
+
+    def finish(self, served: Served[Any]) -> Any:
+        """Tell how it was served and hand the value on."""
+        exchange = self.last
+        assert exchange is not None  # noqa: S101  set by `exchange`
+        told = Info(
+            provider=self.call.provider,
+            model=self.call.model,
+            enforced=served.enforced,
+            requests=served.requests,
+            source=exchange.source,
+            refusal=served.refusal,
+        )
+        attach(served.value, told)
+        exchange.on_source = _amender(told, tell(told), served.value)
+        return served.value
+
+
+def _amender(told: Info, amend: Callable[[Info], None], value: object) -> Callable[[str], None]:
+    def amended(source: str) -> None:
+        fuller = Info(
+            provider=told.provider, model=told.model, enforced=told.enforced,
+            requests=told.requests, source=source, refusal=told.refusal,
+        )  # fmt: skip
+        attach(value, fuller)
+        amend(fuller)
+
+    return amended
+
+
+def _untouched(call: BodyCall | None) -> None:
+    if call is not None:
+        tell(Info(provider=call.provider, model=call.model, enforced=None, requests=1))
+
+
+def guard_client(
+    client: Client, *, memo: Memo, policy: Policy, observer: Observer, clock: Clock
+) -> Client:
+    """
+    Guard this client in place and hand it back; a client already guarded is left as it is.
+
+    Copies made with `copy` or `with_options` are guarded with the same memo and policy.
+    """
+    if is_guarded(client):
+        return client
+    guard = ClientGuard(client=client, memo=memo, policy=policy, observer=observer, clock=clock)
+    request = (
+        _async_request(guard, client)
+        if isinstance(client, AsyncOpenAI)
+        else _request(guard, client)
+    )
+    original_copy = client.copy
+
+    def copy(*args: Any, **kwargs: Any) -> Client:
+        copied = cast("Client", original_copy(*args, **kwargs))
+        return guard_client(copied, memo=memo, policy=policy, observer=observer, clock=clock)
+
+    vars(client).update({"request": request, "copy": copy, "with_options": copy, _MARK: guard})
+    return client
+
+
+def unguard_client(client: Client) -> Client:
+    """Take the guard off this client; one that has none is handed back as it is."""
+    if is_guarded(client):
+        for name in ("request", "copy", "with_options", _MARK):
+            del vars(client)[name]
+    return client
+
+
+def is_guarded(client: object) -> bool:
+    """Whether this very instance is guarded."""
+    return _MARK in vars(client)
+
+
+def _request(guard: ClientGuard, client: OpenAI) -> Callable[..., Any]:
+    original: Callable[..., Any] = client.request
+
+    def request(
+        cast_to: Any, options: FinalRequestOptions, *, stream: bool = False, stream_cls: Any = None
+    ) -> Any:
+        call = guard.plan(options)
+        if call is None or not call.guardable:
+            value = original(cast_to, options, stream=stream, stream_cls=stream_cls)
+            _untouched(call)
+            return value
+        turn = _Turn(guard, call, options, cast_to, stream)
+        asked = cast_to if stream or turn.raw else APIResponse[cast_to]
+
+        def send(effect: Send[BodyCall]) -> Sent[Any]:
+            exchange = turn.exchange(effect)
+            try:
+                reply = original(asked, exchange.options, stream=stream, stream_cls=stream_cls)
+                if isinstance(reply, Stream):
+                    return turn.sent(exchange.open(reply))
+                if turn.raw:
+                    return turn.sent(exchange.peek(reply))
+                if isinstance(reply, APIResponse):
+                    exchange.response = reply.http_response
+                    return turn.sent(reply.parse())
+                return turn.sent(exchange.read(reply))
+            except OpenAIError as error:
+                return turn.failed(error)
+
+        served = drive(
+            call, send, memo=guard.memo, policy=guard.policy, observer=guard.observer,
+            timeout=turn.timeout,
+        )  # fmt: skip
+        return turn.finish(served)
+
+    return request
+
+
+def _async_request(guard: ClientGuard, client: AsyncOpenAI) -> Callable[..., Any]:
+    original: Callable[..., Any] = client.request
+
+    async def request(
+        cast_to: Any, options: FinalRequestOptions, *, stream: bool = False, stream_cls: Any = None
+    ) -> Any:
+        call = guard.plan(options)
+        if call is None or not call.guardable:
+            value = await original(cast_to, options, stream=stream, stream_cls=stream_cls)
+            _untouched(call)
+            return value
+        turn = _Turn(guard, call, options, cast_to, stream)
+        asked = cast_to if stream or turn.raw else AsyncAPIResponse[cast_to]
+
+        async def send(effect: Send[BodyCall]) -> Sent[Any]:
+            exchange = turn.exchange(effect)
+            try:
+                reply = await original(
+                    asked, exchange.options, stream=stream, stream_cls=stream_cls
+                )
+                if isinstance(reply, AsyncStream):
+                    return turn.sent(await exchange.aopen(reply))
+                if turn.raw:
+                    return turn.sent(await exchange.apeek(reply))
+                if isinstance(reply, AsyncAPIResponse):
+                    exchange.response = reply.http_response
+                    return turn.sent(await reply.parse())
+                return turn.sent(exchange.read(reply))
+            except OpenAIError as error:
+                return turn.failed(error)
+
+        served = await adrive(
+            call, send, memo=guard.memo, policy=guard.policy, observer=guard.observer,
+            timeout=turn.timeout,
+        )  # fmt: skip
+        return turn.finish(served)
+
+    return request

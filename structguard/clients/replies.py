@@ -1,0 +1,170 @@
+"""
+Replies as the vendors' APIs give them: is it an answer, an error in disguise, and where is its text.
+
+One table for parsed JSON (dicts) and for SDK objects (attributes): a reply is only looked at, and
+its text slots only written, through `get` and `put`. Source: spec guard §2, rows "retry accepted"
+and "reply to a request that asked for JSON".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import cast
+
+from structguard.types import Api, as_mapping, as_sequence
+
+
+def get(holder: object, name: str) -> object:
+    """A field of a dict or of an SDK object; None where it has none."""
+    mapping = as_mapping(holder)
+    return getattr(holder, name, None) if mapping is None else mapping.get(name)
+
+
+def put(holder: object, name: str, value: object) -> None:
+    """Set a field of a dict or of an SDK object."""
+    if isinstance(holder, MutableMapping):
+        cast("MutableMapping[str, object]", holder)[name] = value
+    else:
+        setattr(holder, name, value)
+
+
+def items(holder: object, name: str) -> Iterator[object]:
+    """The items of a field that is a list; nothing for any other."""
+    yield from as_sequence(get(holder, name)) or ()
+
+
+def text_slots(reply: object, api: Api) -> Iterator[tuple[object, str]]:
+    """The (holder, field) pairs whose strings are the answer's text."""
+    match api:
+        case "chat":
+            for choice in items(reply, "choices"):
+                message = get(choice, "message")
+                if isinstance(get(message, "content"), str):
+                    yield message, "content"
+        case "responses":
+            for item in items(reply, "output"):
+                if get(item, "type") == "message":
+                    for part in items(item, "content"):
+                        if get(part, "type") == "output_text":
+                            yield part, "text"
+        case "messages":
+            for block in items(reply, "content"):
+                if get(block, "type") == "text":
+                    yield block, "text"
+        case "converse":
+            for block in items(get(get(reply, "output"), "message"), "content"):
+                if isinstance(get(block, "text"), str):
+                    yield block, "text"
+        case "generate_content":
+            for candidate in items(reply, "candidates"):
+                for part in items(get(candidate, "content"), "parts"):
+                    if isinstance(get(part, "text"), str) and not get(part, "thought"):
+                        yield part, "text"
+
+
+def is_answer(reply: object, api: Api) -> bool:
+    """Whether a caller can use it: text, a tool call or a decline is present, and it is not cut."""
+    if failure_in(reply, api) is not None:
+        return False
+    return _calls_or_declines(reply, api) or (
+        any(str(get(holder, name)).strip() for holder, name in text_slots(reply, api))
+        and not was_cut(reply, api)
+    )
+
+
+def _calls_or_declines(reply: object, api: Api) -> bool:
+    match api:
+        case "chat":
+            messages = [get(choice, "message") for choice in items(reply, "choices")]
+            return any(
+                get(message, name)
+                for message in messages
+                for name in ("tool_calls", "function_call", "refusal")
+            )
+        case "responses":
+            kinds = {get(item, "type") for item in items(reply, "output")}
+            parts = {
+                get(part, "type")
+                for item in items(reply, "output")
+                for part in items(item, "content")
+            }
+            return bool(kinds & {"function_call", "custom_tool_call"}) or "refusal" in parts
+        case "messages":
+            return any(get(block, "type") == "tool_use" for block in items(reply, "content"))
+        case "converse":
+            blocks = items(get(get(reply, "output"), "message"), "content")
+            return any(get(block, "toolUse") for block in blocks)
+        case "generate_content":
+            return any(
+                get(part, "functionCall")
+                for candidate in items(reply, "candidates")
+                for part in items(get(candidate, "content"), "parts")
+            )
+
+
+def was_cut(reply: object, api: Api) -> bool:
+    """Whether the answer ends at the token limit."""
+    match api:
+        case "chat":
+            return any(
+                get(choice, "finish_reason") == "length" for choice in items(reply, "choices")
+            )
+        case "responses":
+            return get(reply, "status") == "incomplete"
+        case "messages":
+            return get(reply, "stop_reason") == "max_tokens"
+        case "converse":
+            return get(reply, "stopReason") == "max_tokens"
+        case "generate_content":
+            return any(
+                get(candidate, "finishReason") == "MAX_TOKENS"
+                for candidate in items(reply, "candidates")
+            )
+
+
+def failure_in(reply: object, api: Api) -> object | None:
+    """
+    The error object inside a 200, None for a real reply.
+
+    An `error` field counts where the reply has no answer of its own; so does finish_reason "error".
+    """
+    error = get(reply, "error")
+    if error and (api != "chat" or not any(items(reply, "choices"))):
+        return error
+    if api == "chat":
+        for choice in items(reply, "choices"):
+            if get(choice, "finish_reason") == "error":
+                return get(choice, "error") or error or {"message": "the reply ended in an error"}
+    elif api == "responses" and get(reply, "status") == "failed":
+        return {"message": "the response failed and says no more"}
+    return None
+
+
+def error_status(error: object) -> int | None:
+    """The HTTP status that an error object inside a 200 names, if it names one."""
+    for name in ("code", "status", "status_code", "http_code"):
+        value = get(error, name)
+        if isinstance(value, str) and value.isdecimal():
+            value = int(value)
+        if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
+            return value
+    return None
+
+
+def error_message(error: object) -> str:
+    """What an error object says, in one line."""
+    message = get(error, "message") if not isinstance(error, str) else error
+    return (
+        message if isinstance(message, str) and message else "the endpoint answered with an error"
+    )
+
+
+def plain(error: object) -> object:
+    """An error object as plain JSON (SDK models are dumped)."""
+    dump = getattr(error, "model_dump", None)
+    return dump(mode="json") if callable(dump) else error
+
+
+def holds(reply: Mapping[str, object], name: str) -> bool:
+    """Whether a field is there and not null."""
+    return reply.get(name) is not None

@@ -1,0 +1,178 @@
+"""
+Streams that must end up as bare JSON: the text is held and given as one delta at its end.
+
+Pure: events in, events out, for SDK objects and for parsed JSON alike. A stream whose text already
+starts as JSON under an accepted format passes untouched. Source: spec guard §2, row "streaming".
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from structguard.clients.healing import Healed, heal
+from structguard.clients.replies import get, items, put, text_slots
+from structguard.types import Api, Format, JsonSchema
+
+
+@dataclass(slots=True)
+class _Held:
+    """One text of the stream: what was held back, and the event that can carry it."""
+
+    text: str = ""
+    passing: bool = False
+    carrier: object = None
+    given: str | None = None
+
+
+@dataclass(slots=True)
+class StreamHealer:
+    """
+    Events of one stream on their way out.
+
+    `degraded`: hold from the start; else only when the text does not start as JSON. `source` tells
+    at the end how the value was read, None where nothing was held or nothing fits.
+    """
+
+    api: Api
+    format: Format | None
+    degraded: bool
+    source: str | None = None
+    _texts: dict[object, _Held] = field(default_factory=dict[object, _Held])
+
+    def feed(self, event: object) -> Iterator[object]:
+        """What to hand on for this event, in order."""
+        if self.api == "chat":
+            yield from self._chat(event)
+        elif self.api == "responses":
+            yield from self._responses(event)
+        else:
+            yield event
+
+    def rest(self) -> Iterator[object]:
+        """What is still held when the stream ends or breaks: as it came, nothing is lost."""
+        for held in self._texts.values():
+            if held.given is None and held.text and not held.passing:
+                held.given = held.text
+                yield _carry(held, self.api, held.text)
+
+    def _chat(self, chunk: object) -> Iterator[object]:
+        holding = False
+        for choice in items(chunk, "choices"):
+            held = self._texts.setdefault(get(choice, "index"), _Held())
+            delta = get(choice, "delta")
+            text = get(delta, "content")
+            if isinstance(text, str) and text and self._hold(held, text):
+                holding = True
+                held.carrier = copy.deepcopy(chunk)
+                put(delta, "content", None)
+            if get(choice, "finish_reason"):
+                yield from self._give(held)
+        if not holding or _says_more(chunk):
+            yield chunk
+
+    def _responses(self, event: object) -> Iterator[object]:
+        where = (get(event, "output_index"), get(event, "content_index"))
+        match get(event, "type"):
+            case "response.output_text.delta":
+                held = self._texts.setdefault(where, _Held())
+                if self._hold(held, str(get(event, "delta") or "")):
+                    held.carrier = event
+                    return
+            case "response.output_text.done":
+                held = self._texts.get(where)
+                if held is not None and not held.passing:
+                    yield from self._give(held)
+                    put(event, "text", held.given)
+            case "response.content_part.done":
+                self._settle(get(event, "part"), self._texts.get(where))
+            case "response.output_item.done":
+                self._settle_item(get(event, "item"), get(event, "output_index"))
+            case "response.completed" | "response.incomplete" | "response.failed":
+                for index, item in enumerate(items(get(event, "response"), "output")):
+                    self._settle_item(item, index)
+            case _:
+                pass
+        yield event
+
+    def _hold(self, held: _Held, text: str) -> bool:
+        """Whether this piece of text must wait."""
+        if held.passing:
+            return False
+        held.text += text
+        if not self.degraded and not held.carrier and _starts_as_json(held.text, self.format):
+            held.passing = True
+            return False
+        return True
+
+    def _give(self, held: _Held) -> Iterator[object]:
+        if held.passing or held.given is not None or not held.text:
+            return
+        healed: Healed = heal(held.text, self.format, degraded=self.degraded)
+        self.source = self.source or healed.source
+        held.given = healed.text
+        yield _carry(held, self.api, healed.text)
+
+    def _settle(self, part: object, held: _Held | None) -> None:
+        if held is not None and held.given is not None and get(part, "type") == "output_text":
+            put(part, "text", held.given)
+
+    def _settle_item(self, item: object, output_index: object) -> None:
+        if get(item, "type") == "message":
+            for index, part in enumerate(items(item, "content")):
+                self._settle(part, self._texts.get((output_index, index)))
+
+
+def _carry(held: _Held, api: Api, text: str) -> object:
+    """The kept event with the whole text in it."""
+    event = copy.deepcopy(held.carrier)
+    if api == "responses":
+        put(event, "delta", text)
+        return event
+    for choice in items(event, "choices"):
+        put(get(choice, "delta"), "content", text)
+        put(choice, "finish_reason", None)
+    return event
+
+
+def _says_more(chunk: object) -> bool:
+    """Whether a chunk whose text is held says anything else worth handing on."""
+    for choice in items(chunk, "choices"):
+        delta = get(choice, "delta")
+        names = ("role", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content")
+        if get(choice, "finish_reason") or any(get(delta, name) for name in names):
+            return True
+    return bool(get(chunk, "usage"))
+
+
+def _starts_as_json(text: str, format: Format | None) -> bool:  # noqa: A002
+    """Whether the first character is one the format's JSON starts with; white space waits."""
+    start = text.lstrip()[:1]
+    if not start:
+        return False
+    kind = format.schema.get("type") if isinstance(format, JsonSchema) else "object"
+    return start in {"object": "{", "array": "["}.get(cast("str", kind), '{["-0123456789tfn')
+
+
+def gives_answer(event: object, api: Api) -> bool:
+    """Whether this event is the first sign of an answer: text, a tool call or a decline."""
+    if api == "chat":
+        return any(
+            get(get(choice, "delta"), name)
+            for choice in items(event, "choices")
+            for name in ("content", "tool_calls", "function_call", "refusal")
+        )
+    if api == "responses":
+        kind = get(event, "type")
+        if kind == "response.output_item.added":
+            return get(get(event, "item"), "type") in ("function_call", "custom_tool_call")
+        if kind == "response.completed":
+            return any(True for _ in text_slots(get(event, "response"), api))
+        return kind in (
+            "response.output_text.delta",
+            "response.refusal.delta",
+            "response.function_call_arguments.delta",
+        )
+    return False

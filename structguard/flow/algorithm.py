@@ -1,0 +1,297 @@
+"""
+The one algorithm: a generator without I/O that every face drives.
+
+It yields effects and is sent their results; reading the in-process view of the memo and telling an
+event are plain calls. Source: DESIGN "One algorithm, several drivers", spec guard §2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeAlias, TypedDict, TypeVar
+
+from structguard.events import (
+    FormatIgnored,
+    FormatRecovered,
+    Observer,
+    RefusalObserved,
+    RefusalRemembered,
+    RefusalRenewed,
+    RefusalSkipped,
+    RefusalUnhandled,
+    Unhandled,
+    Verdict,
+)
+from structguard.memo import Entry
+from structguard.options import Policy
+from structguard.types import FormatKind, MemoKey, Refusal, Scope
+
+T = TypeVar("T")
+DEFAULT_STATUSES = frozenset({200, 400, 404, 405, 422})
+
+
+class Call(Protocol):
+    """One guarded call as a face sees it. `key` is costly and only asked for when it matters."""
+
+    @property
+    def pair(self) -> tuple[str, str]: ...
+    @property
+    def key(self) -> MemoKey: ...
+    @property
+    def guardable(self) -> bool:
+        """Whether it carries a format that is ours to remove."""
+        ...
+
+    def degraded(self) -> Self:
+        """The same call without the format (with the prompt instruction where the face adds one)."""
+        ...
+
+    def prompted(self) -> Self:
+        """The same call, format kept, with the schema in the prompt too."""
+        ...
+
+    def advice(self) -> str:
+        """What a rejected schema would have to change; "" if that is not known."""
+        ...
+
+
+C = TypeVar("C", bound=Call)
+
+
+class View(Protocol):
+    """What the flow asks of the memo: plain calls on memory, no I/O (`memo.Memo` is the one)."""
+
+    def look(self, call: Call, verdict: Verdict = "refused") -> Entry | None: ...
+    def due(self, entry: Entry) -> bool: ...
+    def draft(
+        self, key: MemoKey, refusal: Refusal, *, status: int | None, expiry: float | None
+    ) -> Entry: ...
+    def draft_ignored(self, key: MemoKey) -> Entry: ...
+    def note_saved(self, entry: Entry) -> None: ...
+    def pause(self, key: MemoKey) -> None: ...
+    def paused(self, call: Call) -> bool: ...
+    def rescued_before(self, key: MemoKey) -> bool: ...
+    def count_prose(self, key: MemoKey) -> int: ...
+    def reset_prose(self, key: MemoKey) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Generic[C]):
+    """Send this call once. `budget` is the time left in seconds, None for the call's own."""
+
+    call: C
+    budget: float | None = None
+    confirm: bool = (
+        False  # say whether the reply is an answer (a stream: once its first delta came)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Ask to be the one caller that tries an expired entry again."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """Write an entry; the result is True for its first writer only."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Clear an entry that no longer holds."""
+
+    entry: Entry
+
+
+Effect: TypeAlias = Send[C] | Lease | Remember | Forget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent(Generic[T]):
+    """
+    What a send came to. Exactly one of `value` and `error` counts: an error means it failed.
+
+    `refusal` is the detector's verdict on the error, judged by what the *first* send carried;
+    `answered` is only meaningful where the send asked to confirm; `prose` is True for a complete
+    reply that holds no JSON; `left` is what remains of the time budget in seconds.
+    """
+
+    value: T | None = None
+    error: Exception | None = None
+    refusal: Refusal | None = None
+    status: int | None = None
+    answered: bool = True
+    prose: bool | None = None
+    left: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Served(Generic[T]):
+    """The outcome of a guarded call: the value and how it was obtained."""
+
+    value: T
+    enforced: bool | None
+    requests: int
+    refusal: Refusal | None = None
+
+
+Flow: TypeAlias = Generator[Effect[C], object, Served[T]]
+
+
+def guarded_flow(
+    call: C, view: View, policy: Policy, notify: Observer, _type: type[T] | None = None
+) -> Flow[C, T]:
+    """
+    Yield effects, be sent their results, return how the call was served. No I/O here.
+
+    Raises:
+        Exception: the error of the last send; a failed retry has the first error as `__cause__`.
+    """
+    if not call.guardable:
+        sent: Sent[T] = yield from _send(call)
+        return Served(_value(sent), None, 1)
+    turn = _Turn(call, view, policy, notify)
+    if policy.mode != "guard" or policy.require_enforced:
+        return (yield from turn.unguarded())
+    entry = view.look(call)
+    if entry is None:
+        return (yield from turn.first(None))
+    if view.due(entry) and (yield Lease(entry)):
+        return (yield from turn.first(entry))
+    view.note_saved(entry)
+    notify(RefusalSkipped(**turn.facts(), refusal=entry.refusal))
+    sent = yield from _send(call.degraded())
+    return Served(_value(sent), False, 1, entry.refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn(Generic[C]):
+    """One guarded call on its way through the flow."""
+
+    call: C
+    view: View
+    policy: Policy
+    notify: Observer
+
+    def first(self, expired: Entry | None) -> Flow[C, T]:
+        """Ask with the format; `expired` is the entry this call was leased to try again."""
+        sent: Sent[T] = yield from _send(self.asked())
+        if sent.error is None:
+            if expired is not None:
+                yield Forget(expired)
+                self.notify(FormatRecovered(**self.facts()))
+            if self.policy.ignored_after and sent.prose is not None:
+                yield from self.note_reply(prose=sent.prose)
+            return Served(_value(sent), True, 1)
+        if sent.refusal is None:
+            raise sent.error
+        if sent.left is not None and sent.left < self.policy.retry_floor:
+            raise self.unhandled(sent.refusal, "no_time", sent.error)
+        if self.view.paused(self.call):
+            raise self.unhandled(sent.refusal, "retry_paused", sent.error)
+        return (yield from self.rescue(sent, sent.error, sent.refusal, expired))
+
+    def rescue(
+        self, sent: Sent[T], error: Exception, refusal: Refusal, expired: Entry | None
+    ) -> Flow[C, T]:
+        """Exactly one more send, without the format, with the time that is left."""
+        retried: Sent[T] = yield from _send(self.call.degraded(), sent.left, confirm=True)
+        if retried.error is not None:
+            if retried.refusal is not None and retried.refusal.rule == refusal.rule:
+                self.view.pause(self.call.key)
+            raise self.unhandled(refusal, "retry_failed", retried.error) from error
+        if retried.answered:
+            yield from self.remember(refusal, sent.status, expired)
+        return Served(_value(retried), False, 2, refusal)
+
+    def remember(
+        self, refusal: Refusal, status: int | None, expired: Entry | None
+    ) -> Generator[Effect[C], object, None]:
+        """Only now: the send without the format was answered."""
+        if status not in DEFAULT_STATUSES and not self.view.rescued_before(self.call.key):
+            return  # a server error may be a passing fault: believed from the second rescue on
+        entry = self.view.draft(self.call.key, refusal, status=status, expiry=self.policy.expiry)
+        new = yield Remember(entry)
+        if expired is not None:
+            self.notify(RefusalRenewed(**self.facts(), refusal=refusal))
+        elif new:
+            advice = self.call.advice() if refusal.scope is Scope.SCHEMA else ""
+            self.notify(
+                RefusalRemembered(
+                    **self.facts(),
+                    refusal=refusal,
+                    expires_in=None if entry.expires is None else entry.expires - entry.confirmed,
+                    advice=advice,
+                )
+            )
+
+    def asked(self) -> C:
+        """The call as it is first sent: schema in the prompt too where the format is ignored."""
+        if self.policy.ignored_after:
+            entry = self.view.look(self.call, "ignored")
+            if entry is not None and not self.view.due(entry):
+                return self.call.prompted()
+        return self.call
+
+    def note_reply(self, *, prose: bool) -> Generator[Effect[C], object, None]:
+        """Count complete replies that were prose under an accepted format."""
+        if not prose:
+            self.view.reset_prose(self.call.key)
+            entry = self.view.look(self.call, "ignored")
+            if entry is not None and self.view.due(entry):
+                yield Forget(entry)
+            return
+        times = self.view.count_prose(self.call.key)
+        if times >= self.policy.ignored_after and (
+            yield Remember(self.view.draft_ignored(self.call.key))
+        ):
+            self.notify(FormatIgnored(**self.facts(), times=times))
+
+    def unguarded(self) -> Flow[C, T]:
+        """Modes off and observe, and require_enforced: one send as it is."""
+        observing = self.policy.mode == "observe"
+        entry = self.view.look(self.call) if observing else None
+        if entry is not None:
+            self.notify(RefusalObserved(**self.facts(), refusal=entry.refusal, would="skip"))
+        sent: Sent[T] = yield from _send(self.call)
+        if sent.error is not None and sent.refusal is not None:
+            if observing and entry is None:
+                self.notify(RefusalObserved(**self.facts(), refusal=sent.refusal, would="retry"))
+            elif self.policy.mode == "guard":
+                raise self.unhandled(sent.refusal, "require_enforced", sent.error)
+        return Served(_value(sent), True, 1)
+
+    def unhandled(self, refusal: Refusal, reason: Unhandled, error: Exception) -> Exception:
+        """The error to raise for a refusal that stays; tells it first."""
+        self.notify(RefusalUnhandled(**self.facts(), refusal=refusal, reason=reason))
+        return error
+
+    def facts(self) -> _Facts:
+        """Who and what, for the events."""
+        key = self.call.key
+        return {"provider": key.provider, "model": key.model, "format": key.format}
+
+
+class _Facts(TypedDict):
+    provider: str
+    model: str
+    format: FormatKind
+
+
+def _send(
+    call: C, budget: float | None = None, *, confirm: bool = False
+) -> Generator[Effect[C], object, Sent[T]]:
+    result = yield Send(call, budget, confirm)
+    assert isinstance(result, Sent)  # noqa: S101  the driver's part of the contract
+    return result
+
+
+def _value(sent: Sent[T]) -> T:
+    if sent.error is not None:
+        raise sent.error
+    return sent.value  # type: ignore[return-value]  T may be None itself

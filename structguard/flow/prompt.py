@@ -1,0 +1,22 @@
+"""
+What the prompt says when the format cannot say it: one instruction, the schema in it.
+
+Source: spec guard §2, row "prompt on a degraded send".
+"""
+
+from __future__ import annotations
+
+import json
+
+from structguard.types import Format, JsonObject
+
+
+def instruction(format: Format) -> str:  # noqa: A002  the field's word
+    """The sentence that is added to the system text of a degraded send."""
+    if isinstance(format, JsonObject):
+        return "Answer with one JSON object and nothing else: no prose, no code fence."
+    schema = json.dumps(format.schema, ensure_ascii=False, separators=(",", ":"))
+    return (
+        "Answer with one JSON value that fits the JSON Schema below and nothing else:"
+        f" no prose, no code fence, not the schema itself.\n{schema}"
+    )

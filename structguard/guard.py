@@ -1,0 +1,232 @@
+"""
+The composition root: one `Guard` hands the same memo and policy to every face.
+
+Source: DESIGN "Public face".
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar, cast
+
+from structguard.events import Observer
+from structguard.memo import Memo, open_memo
+from structguard.observe import log_events
+from structguard.options import Policy
+from structguard.service import Clock, Provider
+
+C = TypeVar("C")
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class Guard:
+    """
+    One memo and one policy for many faces: `wrap`, `guarded`, `protect`.
+
+    `memo` is an address (`disk:`, `disk:PATH`, `memory:`) or a Memo; `clock` and `wall` give
+    seconds. A context manager, sync and async: leaving it writes what the memo still holds.
+
+    Raises:
+        ValueError: a memo address that nothing can open.
+    """
+
+    def __init__(
+        self,
+        memo: Memo | str | None = "disk:",
+        policy: Policy | None = None,
+        observer: Observer = log_events,
+        clock: Clock = time.monotonic,
+        wall: Clock = time.time,
+    ) -> None:
+        self.policy = Policy() if policy is None else policy
+        self.observer = observer
+        self.clock = clock
+        self.memo = open_memo(memo, observer=observer, clock=clock, wall=wall)
+
+    def wrap(self, client: C) -> C:
+        """The SDK client you already have, guarded in place (see `structguard.wrap`)."""
+        if _is_openai(client):
+            from structguard.clients import openai_sdk  # noqa: PLC0415  needs the SDK
+
+            guarded = openai_sdk.guard_client(
+                client,  # type: ignore[type-var]  checked by name
+                memo=self.memo,
+                policy=self.policy,
+                observer=self.observer,
+                clock=self.clock,
+            )
+            return cast("C", guarded)
+        raise TypeError(
+            f"wrap takes an openai client (OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI), got"
+            f" {type(client).__module__}.{type(client).__qualname__}; for a function that takes"
+            " response_format use structguard.guarded"
+        )
+
+    def guarded(
+        self,
+        provider: str,
+        *,
+        model: str | Callable[..., str] = "model",
+        format: str = "response_format",  # noqa: A002  the field's word
+    ) -> Callable[[F], F]:
+        """A decorator for any function that takes the format (see `structguard.guarded`)."""
+
+        def decorate(function: F) -> F:
+            from structguard.clients import function as functions  # noqa: PLC0415  lazy as above
+
+            if functions.is_guarded(function):
+                return function
+            signature = _checked_signature(function, model, format)
+            guard = functions.FunctionGuard(
+                function=function,
+                signature=signature,
+                provider=provider,
+                model=model,
+                format=format,
+                memo=self.memo,
+                policy=self.policy,
+                observer=self.observer,
+                clock=self.clock,
+            )
+            return cast("F", functions.guard_function(guard))
+
+        return decorate
+
+    def protect(self, provider: Provider, *, model: str | None = None) -> Provider:
+        """
+        A provider whose `complete` and `stream` survive a refused format.
+
+        Same interface, same texts; a provider already protected is handed back as it is. `model`
+        stands in where a request names none.
+        """
+        from structguard.layers.degrade import Degrade, Protected  # noqa: PLC0415  callers of wrap need none
+
+        if getattr(provider, "protected", False):
+            return provider
+        degrade = Degrade(
+            provider=provider,
+            memo=self.memo,
+            policy=self.policy,
+            observer=self.observer,
+            clock=self.clock,
+            model=model,
+        )
+        return Protected(provider, degrade)
+
+    def close(self) -> None:
+        """Write what the memo still holds and let go of its store."""
+        self.memo.close()
+
+    async def aclose(self) -> None:
+        """`close` on the event loop."""
+        await self.memo.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def wrap(client: C, *, memo: Memo | str | None = None, policy: Policy | None = None) -> C:
+    """
+    Guard the SDK client you already have; the same object is handed back.
+
+    `client` is an OpenAI, AsyncOpenAI, AzureOpenAI or AsyncAzureOpenAI of openai 3.x. Afterwards
+    `chat.completions` and `responses` (create, parse, stream, raw) survive an endpoint that refuses,
+    ignores or mangles the format; copies are guarded too; guarding twice changes nothing. `memo` is
+    an address or a Memo (None: `disk:` in the user's cache), `policy` None is `Policy()`. The
+    client's own `max_retries` is left alone: a rescued call costs at most 2 × (max_retries + 1)
+    HTTP requests.
+
+    Raises:
+        TypeError: not such a client.
+        ValueError: a memo address that nothing can open.
+
+    Source: spec guard §2.
+    """
+    return Guard(memo=memo, policy=policy).wrap(client)
+
+
+def unwrap(client: C) -> C:
+    """Take the guard off a wrapped client; any other client is handed back as it is."""
+    if _is_openai(client):
+        from structguard.clients import openai_sdk  # noqa: PLC0415  needs the SDK
+
+        return cast("C", openai_sdk.unguard_client(client))  # type: ignore[type-var]  by name
+    return client
+
+
+def guarded(
+    provider: str,
+    *,
+    model: str | Callable[..., str] = "model",
+    format: str = "response_format",  # noqa: A002  the field's word
+    memo: Memo | str | None = None,
+    policy: Policy | None = None,
+) -> Callable[[F], F]:
+    """
+    A decorator for any function that takes the format as an argument.
+
+    Sync or async, plain or bound method; signature and types are kept, result and prompt left alone.
+    `provider` names the endpoint in the memo; `model` and `format` name the function's arguments
+    (`model` may be a callable of the same arguments). After a refusal the function is called once
+    more without the format: left out where it has a default, else None. Its `timeout` argument, if
+    it has one, is the budget of both calls in seconds. A result that is a stream cannot be looked
+    into, so a refusal it was rescued from is not remembered: wrap the client for streams.
+
+    Raises:
+        TypeError: not a function, or one that yields.
+        ValueError: the function has no such arguments.
+
+    Source: spec guard §2.
+    """
+    return Guard(memo=memo, policy=policy).guarded(provider, model=model, format=format)
+
+
+def _is_openai(client: object) -> bool:
+    """Whether a client is one of the SDK's, told by name so that nobody else imports the SDK."""
+    return any(
+        kind.__module__.partition(".")[0] == "openai" and kind.__name__ in ("OpenAI", "AsyncOpenAI")
+        for kind in type(client).__mro__
+    )
+
+
+def _checked_signature(
+    function: Callable[..., object], model: str | Callable[..., str], format_: str
+) -> inspect.Signature:
+    if not callable(function):
+        raise TypeError(f"guarded decorates a function, got {type(function).__name__}")
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        raise TypeError("guarded cannot look into a function that yields: wrap the client instead")
+    signature = inspect.signature(function)
+    parameters = signature.parameters
+    takes_rest = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    named = [format_] if callable(model) else [format_, model]
+    missing = [name for name in named if name not in parameters]
+    if missing and not takes_rest:
+        raise ValueError(
+            f"{getattr(function, '__qualname__', function)!s} has no argument"
+            f" {', '.join(map(repr, missing))}; its arguments are {', '.join(parameters) or 'none'}:"
+            " name them with guarded(model=…, format=…)"
+        )
+    return signature
