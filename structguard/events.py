@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from structguard.types import Api, Failure, FormatKind, Kind, Operation, Refusal
 
 Verdict: TypeAlias = Literal["refused", "ignored", "use_api"]
+Unhandled: TypeAlias = Literal["no_time", "require_enforced", "retry_failed", "retry_paused"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class RefusalUnhandled:
     model: str
     format: FormatKind
     refusal: Refusal
-    reason: Literal["no_time", "require_enforced", "retry_failed", "retry_paused"]
+    reason: Unhandled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
