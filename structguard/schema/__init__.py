@@ -12,6 +12,12 @@ from structguard.schema.identity import (
     schema_name as schema_name,
 )
 from structguard.schema.source import as_format as as_format
+from structguard.schema.strict import (
+    Problem as Problem,
+    Strictified as Strictified,
+    advise as advise,
+    strictify as strictify,
+)
 from structguard.schema.validate import (
     Validator as Validator,
     Violation as Violation,

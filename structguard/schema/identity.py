@@ -19,6 +19,9 @@ from structguard.types import JsonSchema, as_mapping, as_sequence
 pack = cast("Callable[[object, int], bytes]", marshal.dumps)
 """Plain values → bytes; ValueError for what is not plain or is nested beyond 2,000 levels."""
 
+DEEPEST = 200
+"""Levels of a schema; what is deeper, or holds itself, is refused rather than met by a crash."""
+
 FINGERPRINT_LIMIT = 262_144
 """Bytes; a larger schema is digested anew each time instead of being kept as a cache key."""
 
@@ -30,15 +33,13 @@ def canonical(schema: Mapping[str, object]) -> str:
     Raises:
         ValueError: the schema holds something that is not JSON, with its place.
     """
-    try:
-        foreign = _foreign(schema)
-        if foreign is not None:
-            raise ValueError(foreign)
-        return json.dumps(
-            schema, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain
-        )
-    except (TypeError, RecursionError) as error:
-        raise ValueError(f"the JSON Schema is not plain JSON: {error}") from error
+    return _text(schema, sort_keys=True)
+
+
+def plain_copy(schema: Mapping[str, object]) -> dict[str, object]:
+    """A deep copy in dicts and lists, keys in their order; raises ValueError as `canonical` does."""
+    copied: dict[str, object] = json.loads(_text(schema, sort_keys=False))
+    return copied
 
 
 def digest(schema: Mapping[str, object]) -> str:
@@ -82,6 +83,15 @@ def pointer(path: tuple[str | int, ...]) -> str:
     return "".join(f"/{step}" for step in steps) or "the top level"
 
 
+def _text(schema: Mapping[str, object], *, sort_keys: bool) -> str:
+    foreign = _foreign(schema)
+    if foreign is not None:
+        raise ValueError(foreign)
+    return json.dumps(
+        schema, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False, default=_plain
+    )
+
+
 def _digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -92,10 +102,7 @@ def _digest_of_packed(packed: bytes) -> str:
 
 
 def _plain(value: object) -> object:
-    mapping = as_mapping(value)
-    if mapping is None:
-        raise TypeError(f"{type(value).__name__} is not JSON")
-    return dict(mapping)  # a read-only view, say
+    return dict(as_mapping(value) or {})  # a read-only view, say; all else was found foreign before
 
 
 def _foreign(schema: object) -> str | None:
@@ -103,8 +110,8 @@ def _foreign(schema: object) -> str | None:
     waiting: list[tuple[object, tuple[str | int, ...]]] = [(schema, ())]
     while waiting:
         value, path = waiting.pop()
-        if len(path) > 500:
-            return "the JSON Schema is nested more than 500 levels deep, or holds itself"
+        if len(path) > DEEPEST:
+            return f"the JSON Schema is nested more than {DEEPEST} levels deep, or holds itself"
         mapping, items = as_mapping(value), as_sequence(value)
         if mapping is not None:
             for key, inner in cast("Mapping[object, object]", mapping).items():
