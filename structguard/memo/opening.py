@@ -1,0 +1,87 @@
+"""
+Memos by URL: `disk:PATH`, `disk:` (the user's cache directory), `memory:`.
+
+Opening touches no disk; a store that cannot be made is a MemoTrouble later, never an exception.
+Source: spec guard §3 "API".
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from threading import Lock
+from weakref import WeakValueDictionary
+
+from structguard.errors import MissingExtra, redact
+from structguard.events import Observer, ignore
+from structguard.memo.memo import Memo
+from structguard.memo.store import MemoryStore
+from structguard.service import Clock
+
+_ACCEPTED = "'disk:PATH', 'disk:' (the user's cache directory) or 'memory:'"
+
+_opened: WeakValueDictionary[tuple[str, Clock, Clock], Memo] = WeakValueDictionary()
+_opening = Lock()
+
+
+def open_memo(
+    url: str | Memo | None,
+    *,
+    observer: Observer = ignore,
+    wall: Clock = time.time,
+    clock: Clock = time.monotonic,
+) -> Memo:
+    """
+    The memo at a URL; None is `disk:`, a Memo is handed back as it is.
+
+    One directory opened twice in a process (with the same clocks) is one memo: what one client
+    learned the other knows at once, and both observers hear of trouble.
+
+    Raises:
+        ValueError: a URL of another form.
+        MissingExtra: `redis://`, which comes with the gateway.
+    """
+    if isinstance(url, Memo):
+        return url
+    scheme, colon, rest = ("disk:" if url is None else url).partition(":")
+    match scheme, colon, rest:
+        case "memory", ":", "":
+            return Memo(MemoryStore(), observer=observer, wall=wall, clock=clock)
+        case "disk", ":", _:
+            return _open_disk(rest, observer, wall, clock)
+        case (("redis" | "rediss"), ":", _):
+            raise MissingExtra("a memo in Redis comes with the gateway; it", "gateway")
+        case _:
+            raise ValueError(f"a memo URL is {_ACCEPTED}, got {redact(str(url))!r}")
+
+
+def default_directory() -> Path:
+    """Where `disk:` keeps its store: the user's cache directory, by the platform's custom."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return _expanded(base) / "structguard"
+
+
+def _expanded(path: str) -> Path:
+    return Path(os.path.expanduser(path))  # noqa: PTH111  Path.expanduser raises without a home
+
+
+def _open_disk(given: str, observer: Observer, wall: Clock, clock: Clock) -> Memo:
+    from structguard.memo.disk import DiskStore  # noqa: PLC0415
+
+    path = _expanded(given) if given else default_directory()
+    key = (str(path.absolute()), wall, clock)
+    with _opening:
+        memo = _opened.get(key)
+        if memo is None:
+            memo = Memo(DiskStore(path.absolute()), observer=observer, wall=wall, clock=clock)
+            _opened[key] = memo
+        else:
+            memo.tell(observer)
+        return memo

@@ -1,0 +1,123 @@
+"""
+The memo's entries in this process, arranged so that a look-up is two dict reads.
+
+Readers take no lock: they only get from dicts and walk tuples. Writers must be kept apart by their
+owner. Source: spec guard §3 "Look-up".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from structguard.events import Verdict
+from structguard.memo.entry import Entry, Slot
+from structguard.memo.keys import Call
+
+Where: TypeAlias = tuple[str, ...]  # what is always equal: verdict, base URL, API, format, routing
+Facets: TypeAlias = dict[str, tuple[Entry, ...]]  # by what the scope adds: "", a flag, a digest
+
+
+class View:
+    """
+    At most `limit` entries and `schemas` schema digests a pair; the oldest go first.
+
+    `put` and `fill` hand back what had to go.
+    """
+
+    def __init__(self, *, limit: int, schemas: int) -> None:
+        self._limit = limit
+        self._schemas = schemas
+        self._pairs: dict[tuple[str, str], dict[Where, Facets]] = {}
+        self._slots: dict[Slot, Entry] = {}  # the least recently written first
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(tuple(self._slots.values()))
+
+    def at(self, slot: Slot) -> Entry | None:
+        """The entry of one slot."""
+        return self._slots.get(slot)
+
+    def find(self, call: Call, verdict: Verdict) -> Entry | None:
+        """The entry that says something about a call; the widest first."""
+        known = self._pairs.get(call.pair)
+        if known is None:
+            return None  # nearly every call: its key was never computed
+        key = call.key
+        if verdict == "use_api":
+            facets = known.get((verdict, key.base_url))
+        else:
+            facets = known.get((verdict, key.base_url, key.api, key.format, key.routing))
+        if facets is None:
+            return None
+        for qualifier in ("", *key.flags, key.schema):
+            for entry in facets.get(qualifier, ()):
+                if entry.matches(key):
+                    return entry
+        return None
+
+    def put(self, entry: Entry) -> list[Entry]:
+        """Add or replace one entry."""
+        self.drop(entry.slot)
+        self._slots[entry.slot] = entry
+        facets = self._pairs.setdefault(entry.pair, {}).setdefault(_where(entry), {})
+        facets[entry.qualifier] = (*facets.get(entry.qualifier, ()), entry)
+        return self._shrink(entry)
+
+    def drop(self, slot: Slot) -> Entry | None:
+        """Take one entry out."""
+        entry = self._slots.pop(slot, None)
+        if entry is None:
+            return None
+        known = self._pairs[entry.pair]
+        facets = known[_where(entry)]
+        left = tuple(other for other in facets[entry.qualifier] if other.slot != slot)
+        if left:
+            facets[entry.qualifier] = left
+            return entry
+        del facets[entry.qualifier]
+        if not facets:
+            del known[_where(entry)]
+        if not known:
+            del self._pairs[entry.pair]
+        return entry
+
+    def fill(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Replace everything at once."""
+        fresh = View(limit=self._limit, schemas=self._schemas)
+        gone: list[Entry] = []
+        for entry in sorted(entries, key=lambda entry: entry.confirmed):
+            gone += fresh.put(entry)
+        self._slots, self._pairs = fresh._slots, fresh._pairs
+        return gone
+
+    def _shrink(self, entry: Entry) -> list[Entry]:
+        gone: list[Entry] = []
+        if entry.schema:
+            digests = list(self._of_pair(entry.pair))
+            gone += digests[: max(0, len(digests) - self._schemas)]
+        if len(self._slots) - len(gone) > self._limit:
+            gone.append(next(other for other in self._slots.values() if other not in gone))
+        for other in gone:
+            self.drop(other.slot)
+        return gone
+
+    def _of_pair(self, pair: tuple[str, str]) -> Iterator[Entry]:
+        """A pair's entries that know one schema, the oldest first."""
+        held = (
+            entry
+            for facets in self._pairs[pair].values()
+            for entries in facets.values()
+            for entry in entries
+            if entry.schema
+        )
+        return iter(sorted(held, key=lambda entry: entry.confirmed))
+
+
+def _where(entry: Entry) -> Where:
+    if entry.verdict == "use_api":
+        return (entry.verdict, entry.base_url)
+    return (entry.verdict, entry.base_url, entry.api, entry.format or "", entry.routing)
