@@ -1,0 +1,182 @@
+"""
+Exceptions of anybody's SDK, judged by duck typing: no SDK is imported here.
+
+| exception | status | body |
+|---|---|---|
+| our ProviderError | its verdict rides on it | `failure.body` |
+| openai, anthropic, httpx, requests: `.response` | `.response.status_code` | `.response.text`, raw |
+| botocore ClientError: `.response` is a dict | `ResponseMetadata.HTTPStatusCode` | its `Error` |
+| openai APIError inside a stream: `.body`, no response | `body.code`, else 400 | `{"error": body}` |
+| google-genai APIError: `.code`, `.details` | `.code` | `.details` |
+| aiohttp: `.status`, `.message` | `.status` | `.message` |
+
+The raw text is judged, never an SDK's `.body` beside a response: SDKs unwrap it and lose the
+envelope. Only the exception itself is judged, never its cause. Source: spec guard §1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import TypeGuard, get_args
+
+from structguard.errors import ProviderError
+from structguard.refusal.facts import RequestFacts, request_facts
+from structguard.refusal.judge import detect_refusal
+from structguard.types import Api, Kind, Refusal, as_mapping
+
+_UNKNOWN = RequestFacts(sent="json_schema")  # what is assumed where no request can be read
+_NO_FORMAT = RequestFacts(sent=None)
+_ADDRESSES: tuple[tuple[str, Api | None], ...] = (
+    ("/images/", None),
+    ("/audio/", None),
+    ("/chat/completions", "chat"),
+    ("/responses", "responses"),
+    ("/messages", "messages"),
+    ("/converse", "converse"),
+    ("generateContent", "generate_content"),
+    ("GenerateContent", "generate_content"),
+)
+
+
+def is_refusal(exc: BaseException) -> bool:
+    """
+    Whether an exception is a structured-output refusal: a predicate for `exclude=` of retries,
+    breakers and fallbacks.
+
+    Takes our ProviderError and, by duck typing, the status errors of openai, anthropic, httpx,
+    requests, botocore, google-genai and aiohttp. What was sent is read from the exception's own
+    request; where there is none to read, a JSON Schema is assumed. False for a request without one.
+    """
+    if isinstance(exc, ProviderError) and exc.kind is Kind.FORMAT_REFUSED:
+        return True
+    return refusal_of(exc) is not None
+
+
+def refusal_of(
+    exc: BaseException,
+    *,
+    facts: RequestFacts | None = None,
+    unnamed: bool = False,
+    also_statuses: Collection[int] = frozenset(),
+) -> Refusal | None:
+    """
+    The refusal an exception stands for, or None.
+
+    `facts` say what was sent, where the caller knows; else the exception's own request is read.
+    `unnamed` and `also_statuses` are those of `detect_refusal`.
+    """
+    answer = _provider_answer(exc) if isinstance(exc, ProviderError) else _answer(exc)
+    if isinstance(exc, ProviderError):
+        anew = facts is not None and (unnamed or also_statuses)
+        if exc.refusal is not None or not anew:
+            return exc.refusal
+    if answer is None:
+        return None
+    status, body = answer
+    known = facts or _facts_of(exc)
+    return detect_refusal(
+        status,
+        body,
+        sent=known.sent,
+        api=known.api,
+        tools=known.tools,
+        stream=known.stream,
+        reasoning=known.reasoning,
+        unnamed=unnamed,
+        also_statuses=also_statuses,
+    )
+
+
+def _provider_answer(error: ProviderError) -> tuple[int, str] | None:
+    failure = error.failure
+    if failure.status is None or failure.own_timeout or failure.network:
+        return None
+    return failure.status, failure.body
+
+
+def _answer(exc: BaseException) -> tuple[int, bytes | str] | None:
+    """Status and raw body of the answer an exception stands for; None when no answer arrived."""
+    response = _get(exc, "response")
+    reply = as_mapping(response)
+    if reply is not None:
+        return _boto(reply)
+    status = _get(response, "status_code")
+    if _is_status(status):
+        return status, _text(response)
+    return _streamed(exc) or _plain(exc)
+
+
+def _boto(reply: Mapping[str, object]) -> tuple[int, str] | None:
+    status = (as_mapping(reply.get("ResponseMetadata")) or {}).get("HTTPStatusCode")
+    error = as_mapping(reply.get("Error"))
+    if not _is_status(status) or error is None:
+        return None
+    return status, json.dumps({"error": error}, default=str)
+
+
+def _streamed(exc: BaseException) -> tuple[int, str] | None:
+    """An error event inside a stream: the SDK keeps what stood under `error`, and no response."""
+    body = _get(exc, "body")
+    told = as_mapping(body)
+    if told is None and not (isinstance(body, str) and body):
+        return None
+    code = (told or {}).get("code")
+    code = int(code) if isinstance(code, str) and code.isdecimal() and len(code) == 3 else code
+    return (code if _is_status(code) else 400), json.dumps({"error": body}, default=str)
+
+
+def _plain(exc: BaseException) -> tuple[int, str] | None:
+    """google-genai's `.code` and `.details`, aiohttp's `.status` and `.message`."""
+    for status_name, body_names in (("code", ("details", "message")), ("status", ("message",))):
+        status = _get(exc, status_name)
+        if _is_status(status):
+            for name in body_names:
+                body = _get(exc, name)
+                if isinstance(body, str):
+                    return status, body
+                if as_mapping(body) is not None:
+                    return status, json.dumps(body, default=str)
+    return None
+
+
+def _facts_of(exc: BaseException) -> RequestFacts:
+    """What the exception's own request carried; a JSON Schema where it cannot be read."""
+    request = _get(exc, "request") or _get(_get(exc, "response"), "request")
+    url = str(_get(request, "url") or "")
+    named = [api for part, api in _ADDRESSES if part in url.split("?", 1)[0]]
+    if None in named:
+        return _NO_FORMAT
+    body = _json(_get(request, "content") or _get(request, "body"))
+    api = named[-1] if named else None
+    if body is None:
+        return RequestFacts(sent="json_schema", api=api) if api else _UNKNOWN
+    apis: tuple[Api, ...] = (api,) if api else get_args(Api)
+    found = [request_facts(body, api) for api in apis]
+    return next((facts for facts in found if facts.sent is not None), _NO_FORMAT)
+
+
+def _json(content: object) -> Mapping[str, object] | None:
+    if not isinstance(content, bytes | bytearray | str):
+        return None
+    try:
+        return as_mapping(json.loads(content))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(response: object) -> bytes | str:
+    text = _get(response, "text")
+    return text if isinstance(text, str) else ""
+
+
+def _is_status(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599
+
+
+def _get(holder: object, name: str) -> object:
+    """An attribute, None where it is missing or not to be read (a body that was streamed away)."""
+    try:
+        return getattr(holder, name, None)
+    except RuntimeError:  # httpx: RequestNotRead, ResponseNotRead, "request has not been set"
+        return None

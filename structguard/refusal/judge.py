@@ -1,0 +1,273 @@
+"""
+The judgement: was the *format* refused? Pure; every verdict names the rule it was read from.
+
+Order: gate, status, unwrap, location, exclusions, schema evidence, lists, feature words, routing.
+Source: spec guard §1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+from structguard.errors import redact
+from structguard.options import NEVER_REFUSALS
+from structguard.refusal.exclusions import NEVER, NEVER_CODES
+from structguard.refusal.lists import types_listed
+from structguard.refusal.places import Place, place_in, place_of
+from structguard.refusal.routing import no_route
+from structguard.refusal.rules import Rule, Sentence, feature_in, rule_for
+from structguard.refusal.schema_words import SCHEMA_SIZE, SCHEMA_WORD
+from structguard.refusal.statements import Body, Statement, read, sentences
+from structguard.refusal.words import FLAGS, UNSUPPORTED, plain, spaced
+from structguard.types import Api, Flag, FormatKind, Refusal, Scope, as_mapping, as_sequence
+
+EVIDENCE = 200  # characters
+_APIS: Mapping[str, Api | None] = {
+    **{api: api for api in get_args(Api)},
+    "chat_completions": "chat",
+    "images": None,
+    "audio": None,
+}
+_FINAL = frozenset({"moved", "media"})
+"""Exclusions that claim the whole line."""
+_LINE_WIDE = _FINAL | {"json_word", "size", "failed_generation"}
+"""Exclusions that claim the line but for an explicit "… is not supported"; the others claim their
+own sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A statement with its place, and the sentences no exclusion claims."""
+
+    statement: Statement
+    place: Place
+    sentences: tuple[Sentence, ...]
+    plain: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    rule: Rule
+    sentence: Sentence
+    statement: Statement
+
+
+def detect_refusal(
+    status: int | None,
+    body: bytes | str,
+    *,
+    sent: FormatKind | None,
+    api: str = "chat",
+    tools: bool = False,
+    stream: bool = False,
+    reasoning: bool = False,
+    unnamed: bool = False,
+    also_statuses: Collection[int] = frozenset(),
+) -> Refusal | None:
+    """
+    Whether an error answer refuses the format the request asked for; None when it does not.
+
+    `status` is the HTTP status (None: no answer arrived, never a refusal), `body` the raw body,
+    whole (64 KiB of it are read; invalid UTF-8 is tolerated). `sent` is the format the request
+    carried, None for no format. `tools`, `stream` and `reasoning` say what else it carried and
+    decide between scope capability and combination. `unnamed` also takes bodies of 400 and 422 that
+    say nothing; `also_statuses` admits statuses of servers that refuse with 500 or 501.
+
+    Pure: no I/O, linear in the body, and no content of it raises.
+
+    Raises:
+        ValueError: an unknown `sent` or `api`.
+    """
+    wire = _wire(api)
+    if sent is None:
+        return None
+    if sent not in get_args(FormatKind):
+        raise ValueError(f"sent must be 'json_schema', 'json_object' or None, got {sent!r}")
+    if status is None or wire is None or not _admitted(status, also_statuses):
+        return None
+    whole = read(body)
+    code = status if status >= 300 else _inner_status(whole)
+    if code is None or not _admitted(code, also_statuses):
+        return None
+    flags: dict[Flag, bool] = {"tools": tools, "stream": stream, "reasoning": reasoning}
+    refusal = _judge(code, whole, sent, wire, flags)
+    if refusal is None and unnamed and code in {400, 422} and says_nothing(whole):
+        return _refusal(Scope.UNNAMED, "unnamed", sent, _first_words(whole))
+    return refusal
+
+
+def _wire(api: str) -> Api | None:
+    if api not in _APIS:
+        raise ValueError(f"api must be one of {', '.join(map(repr, _APIS))}, got {api!r}")
+    return _APIS[api]
+
+
+def _admitted(status: int, also: Collection[int]) -> bool:
+    return status in {200, 400, 404, 405, 422} or (status in also and status not in NEVER_REFUSALS)
+
+
+def _inner_status(body: Body) -> int | None:
+    """The status an error object inside a 200 names; 400 when it names none; None for an answer."""
+    error = _error_object(body)
+    if error is None:
+        return None
+    for key in ("code", "status", "status_code", "http_code", "statusCode"):
+        value = error.get(key)
+        text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+        if text.isdecimal() and 400 <= int(text[:9]) <= 599:
+            return int(text)
+    return 400
+
+
+def _error_object(body: Body) -> Mapping[str, object] | None:
+    root = body.root
+    if root is None:
+        return {} if any(line.where or line.codes for line in body.statements) else None
+    for holder in (root, as_mapping(root.get("response")) or {}, *_choices(root)):
+        error = holder.get("error") or holder.get("errors")
+        if error:
+            return as_mapping(error) or root
+    answered = {"choices", "output", "content", "candidates", "message"} & root.keys()
+    coded = root.get("type") == "error" or root.get("object") == "error"
+    return root if coded or ("code" in root and answered <= {"message"} and answered) else None
+
+
+def _choices(root: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    for choice in (as_sequence(root.get("choices")) or ())[:8]:
+        mapping = as_mapping(choice)
+        if mapping is not None:
+            yield mapping
+
+
+def _judge(
+    code: int, body: Body, sent: FormatKind, api: Api, flags: Mapping[Flag, bool]
+) -> Refusal | None:
+    routed = no_route(body)
+    if routed is not None:
+        feature = feature_in(spaced(plain(routed.text))) or sent
+        return _refusal(Scope.CAPABILITY, "no_route", feature, routed.text)
+    if code == 404:
+        return None
+    lines = [line for line in (_line(s, sent, api) for s in body.statements) if line is not None]
+    findings = [finding for line in lines for finding in _findings(line)]
+    if code == 405:
+        findings = [finding for finding in findings if finding.rule.explicit]
+    schema = next((f for f in findings if f.rule.scope is Scope.SCHEMA), None)
+    if schema is not None:
+        return _verdict(schema, sent, flags)
+    listed, evidence = _listed(lines)
+    if sent in listed:
+        return None  # the endpoint takes the type: our block was malformed
+    if evidence is not None and code != 405:
+        feature = feature_in(spaced(evidence.plain)) or sent
+        return _refusal(Scope.CAPABILITY, "list_without_ours", feature, evidence.statement.text)
+    return _verdict(findings[0], sent, flags) if findings else None
+
+
+def _line(statement: Statement, sent: FormatKind, api: Api) -> _Line | None:
+    """A statement ready for the rules; None when it points elsewhere or is about something else."""
+    place = place_of(statement.where, api)
+    if place is Place.NOWHERE or (place is Place.FORMAT and statement.text):
+        worded = place_in(statement.text, api)
+        if place is Place.NOWHERE or worded is Place.SCHEMA:
+            place = worded
+    if place is Place.ELSEWHERE or any(NEVER_CODES.match(code) for code in statement.codes):
+        return None
+    text = plain(statement.text)
+    wide = _excluded(text) & _LINE_WIDE
+    kept: list[Sentence] = []
+    for index, raw in enumerate(sentences(statement.text) if statement.text else ("",)):
+        sentence = Sentence(raw, place, sent, first=index == 0)
+        if _stands(sentence, wide):
+            kept.append(sentence)
+    return _Line(statement, place, tuple(kept), text) if kept else None
+
+
+def _excluded(text: str) -> frozenset[str]:
+    return frozenset(name for name, pattern in NEVER if pattern.search(text))
+
+
+def _stands(sentence: Sentence, wide: frozenset[str]) -> bool:
+    """Whether no exclusion claims the sentence."""
+    own = _excluded(sentence.plain)
+    if SCHEMA_SIZE.search(sentence.bare) and SCHEMA_WORD.search(sentence.bare):
+        own, wide = own - {"size"}, wide - {"size"}
+    if own or wide & _FINAL:
+        return False
+    return not wide or (
+        sentence.feature is not None and UNSUPPORTED.search(sentence.spaced) is not None
+    )
+
+
+def _findings(line: _Line) -> Iterator[_Finding]:
+    for sentence in line.sentences:
+        rule = rule_for(sentence)
+        if rule is not None:
+            yield _Finding(rule, sentence, line.statement)
+
+
+def _listed(lines: list[_Line]) -> tuple[frozenset[str], _Line | None]:
+    """All format types the body lists as accepted, and the first line that lists any."""
+    found: frozenset[str] = frozenset()
+    first: _Line | None = None
+    for line in lines:
+        if line.place in {Place.FORMAT, Place.SCHEMA} or feature_in(spaced(line.plain)):
+            types = types_listed(line.plain)
+            first = first or (line if types else None)
+            found |= types
+    return found, first
+
+
+def _verdict(finding: _Finding, sent: FormatKind, flags: Mapping[Flag, bool]) -> Refusal:
+    sentence, scope = finding.sentence, finding.rule.scope
+    flag = _flag(sentence, flags) if scope is Scope.CAPABILITY else None
+    return _refusal(
+        Scope.COMBINATION if flag else scope,
+        finding.rule.name,
+        sentence.feature or sent,
+        sentence.raw or finding.statement.where or " ".join(finding.statement.codes),
+        flag,
+    )
+
+
+def _flag(sentence: Sentence, flags: Mapping[Flag, bool]) -> Flag | None:
+    return next(
+        (flag for flag, pattern in FLAGS if flags[flag] and pattern.search(sentence.spaced)),
+        None,
+    )
+
+
+def _refusal(
+    scope: Scope, rule: str, feature: str, evidence: str, flag: Flag | None = None
+) -> Refusal:
+    told = redact(" ".join(evidence.split()))
+    if len(told) > EVIDENCE:
+        told = told[: EVIDENCE - 1] + "…"
+    return Refusal(scope, rule, feature, told, flag)
+
+
+_GENERIC = re.compile(
+    r"\b(?:provider|upstream|returned|error|errors|bad|request|requests|invalid|input|params?|parameters?"
+    r"|arguments?|api|apierror|failed|failure|code|status|unknown|no|body|an|the|a|from|with|your|all|target|providers"
+    r"|please|try|again|later|something|went|wrong|exception|http|client|server|center|nginx|html|title|h1"
+    r"|badrequesterror|badrequest|litellm|message|detail|null|none|unexpected|occurred|has|was|is|of|check|documentation|id|trace|validation)\b"
+    r"|[\W\d_]+"
+)
+_ID = re.compile(r"\b(?:trace|request|req)[ _-]?id:? ?[\w-]+|\b[0-9a-f-]{16,}\b")
+
+
+def says_nothing(body: Body) -> bool:
+    """Whether a body holds no word beyond the generic ("Provider returned error", an echo)."""
+    return all(
+        not statement.where.startswith("loc:")
+        and not any(NEVER_CODES.match(code) for code in statement.codes)
+        and not _GENERIC.sub("", _ID.sub("", plain(statement.text)))
+        for statement in body.statements
+    )
+
+
+def _first_words(body: Body) -> str:
+    return next((s.text for s in body.statements if s.text), "(the body names nothing)")

@@ -1,0 +1,166 @@
+"""
+The table of rules, as data: each row has a name, a scope and a test over one sentence.
+
+A new vendor's wording is a word in `words` or a row here, never an `if` in the judge. The rows are
+tried in order and the first that holds names the sentence. docs/refusals.md explains every name.
+Source: spec guard §1.4 to §1.8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from structguard.refusal.places import Place
+from structguard.refusal.schema_words import (
+    COMPLAINT,
+    CONTEXT,
+    KEYWORD,
+    QUOTED_KEYWORD,
+    SCHEMA_COMPILE,
+    SCHEMA_INVALID,
+    SCHEMA_SIZE,
+    SCHEMA_WORD,
+)
+from structguard.refusal.words import (
+    ENGINE,
+    FEATURES,
+    TOGETHER,
+    UNKNOWN,
+    UNSUPPORTED,
+    WITHHELD,
+    plain,
+    spaced,
+)
+from structguard.types import FormatKind, Scope
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence with what the rules ask about it, computed when asked."""
+
+    raw: str
+    place: Place
+    sent: FormatKind
+    first: bool = True  # of its line: only that one is refused by its location alone
+
+    @cached_property
+    def plain(self) -> str:
+        """As `plain`, with short JSON blobs blanked out: a schema printed back proves nothing."""
+        return plain(self.raw)
+
+    @cached_property
+    def bare(self) -> str:
+        """Plain text without blobs: what the schema rules read."""
+        return without_blobs(self.plain)
+
+    @cached_property
+    def spaced(self) -> str:
+        """Plain text with underscores as blanks: what the feature and verb rules read."""
+        return spaced(self.plain)
+
+    @cached_property
+    def feature(self) -> str | None:
+        """The first feature the sentence names."""
+        return feature_in(self.spaced)
+
+    @cached_property
+    def about_schema(self) -> bool:
+        """Whether schema rules apply: a schema was sent, and the sentence is about no tool's."""
+        return self.sent == "json_schema"
+
+
+def feature_in(spaced: str) -> str | None:
+    """The first feature named in spaced text."""
+    return next((name for name, pattern in FEATURES if pattern.search(spaced)), None)
+
+
+_BLOB = re.compile(r"\{[^{}]*+\}")
+
+
+def without_blobs(text: str) -> str:
+    """Text with `{…: …}` blanked, three levels deep; a set of names stays."""
+    for _ in range(3):
+        text = _BLOB.sub(
+            lambda blob: "…" if ":" in blob.group() or blob.group() == "{…}" else blob.group(), text
+        )
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row. `explicit` rows also count where only an explicit sentence may (405)."""
+
+    name: str
+    scope: Scope
+    holds: Callable[[Sentence], bool]
+    explicit: bool = False
+    one_vendor: str = ""  # why the row stays although one vendor's bodies alone need it
+
+
+def _verb(pattern: re.Pattern[str]) -> Callable[[Sentence], bool]:
+    def holds(sentence: Sentence) -> bool:
+        return sentence.feature is not None and pattern.search(sentence.spaced) is not None
+
+    return holds
+
+
+def _schema(*patterns: re.Pattern[str]) -> Callable[[Sentence], bool]:
+    def holds(sentence: Sentence) -> bool:
+        return sentence.about_schema and any(pattern.search(sentence.bare) for pattern in patterns)
+
+    return holds
+
+
+def _engine(sentence: Sentence) -> bool:
+    named = sentence.feature is not None or "grammar" in sentence.plain
+    return named and ENGINE.search(sentence.spaced) is not None
+
+
+def _keyword(sentence: Sentence) -> bool:
+    if not sentence.about_schema or not COMPLAINT.search(sentence.bare):
+        return False
+    if KEYWORD.search(sentence.bare) or CONTEXT.search(sentence.bare):
+        return True
+    named = sentence.place is Place.FORMAT or SCHEMA_WORD.search(sentence.bare) is not None
+    return named and QUOTED_KEYWORD.search(sentence.bare) is not None
+
+
+def _schema_place(sentence: Sentence) -> bool:
+    return sentence.about_schema and sentence.place is Place.SCHEMA
+
+
+def _format_place(sentence: Sentence) -> bool:
+    return sentence.first and sentence.place in {Place.FORMAT, Place.SCHEMA}
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("engine_missing", Scope.CAPABILITY, _engine),
+    Rule("schema_too_large", Scope.SCHEMA, _schema(SCHEMA_SIZE)),
+    Rule("schema_keyword", Scope.SCHEMA, _keyword),
+    Rule("schema_invalid", Scope.SCHEMA, _schema(SCHEMA_INVALID)),
+    Rule("schema_not_compilable", Scope.SCHEMA, _schema(SCHEMA_COMPILE)),
+    Rule("schema_location", Scope.SCHEMA, _schema_place),
+    Rule("not_supported", Scope.CAPABILITY, _verb(UNSUPPORTED), explicit=True),
+    Rule("not_together", Scope.CAPABILITY, _verb(TOGETHER)),
+    Rule("unknown_field", Scope.CAPABILITY, _verb(UNKNOWN)),
+    Rule("withheld", Scope.CAPABILITY, _verb(WITHHELD)),
+    Rule("format_location", Scope.CAPABILITY, _format_place),
+)
+"""Tried in order on every sentence that no exclusion claims."""
+
+OTHER_RULES: tuple[Rule, ...] = (
+    Rule("list_without_ours", Scope.CAPABILITY, lambda _: False),
+    Rule(
+        "no_route", Scope.CAPABILITY, lambda _: False, one_vendor="only routers answer 404 for it"
+    ),
+    Rule("unnamed", Scope.UNNAMED, lambda _: False),
+)
+"""Names given by the whole body, not by a sentence: see `lists`, `routing` and the judge."""
+
+
+def rule_for(sentence: Sentence) -> Rule | None:
+    """The first row that holds for the sentence."""
+    return next((rule for rule in RULES if rule.holds(sentence)), None)

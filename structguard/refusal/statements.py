@@ -1,0 +1,259 @@
+"""
+From an error body to plain statements, each with the location its own object names.
+
+Vendors and relays wrap an error in envelopes, strings in strings, event streams and pages; here all
+of it is unwrapped. Only keys that carry words of the endpoint are walked: a request printed back
+(`input`, `failed_generation`, the schema) never becomes a statement. Source: spec guard §1.3.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from structguard.refusal.lenient import embedded, scraps, whole
+from structguard.types import as_mapping, as_sequence
+
+CAP = 65_536  # bytes or characters of a body that are read
+LEVELS = 6  # strings in strings
+DEPTH = 24  # objects in objects
+STATEMENTS = 100  # a body that says more than this is not read further
+LONGEST = 4_000  # characters of one statement: head and tail
+
+MESSAGE_KEYS = frozenset(
+    {
+        *("error", "errors", "message", "detail", "details", "msg", "raw", "reason", "description"),
+        *("errordescription", "errormessage", "errormsg", "errmsg", "title", "metadata", "cause"),
+        *("response", "innererror", "previouserrors", "attempts", "issues", "unionerrors", "hint"),
+        *("fieldviolations", "violations", "validationerrors", "upstreamerror", "providererror"),
+        *("upstream", "exception", "fault", "faultstring", "statusmsg", "baseresp", "err", "data"),
+        *("upstreambody", "body", "invalidparams", "failures", "causes"),
+    }
+)
+"""Keys whose text is the endpoint's own words (lower case, without underscores and hyphens)."""
+
+SPEAKING_KEYS = MESSAGE_KEYS - {"data", "body", "response", "metadata", "hint", "description"}
+"""Keys that make an object found inside prose an error object."""
+
+CODE_KEYS = ("code", "type", "errorcode", "errortype", "status", "kind", "errorcodename")
+LOCATION_KEYS = (
+    *("param", "loc", "path", "field", "property", "propertyname", "pointer", "instancepath"),
+    *("datapath", "location", "parameter", "parametername", "paramname", "argument", "keys"),
+    *("target", "additionalproperty", "propertypath", "fieldname", "name"),
+)
+
+_ECHO = re.compile(
+    r"""[\\]*["'](?:messages|contents|model|properties|prompt|temperature|input)[\\]*["']\s*:"""
+)
+_TAG = re.compile(r"<(/?)([A-Za-z!?][\w:.-]{0,40})[^<>]{0,2000}>")
+_SILENT = re.compile(r"(?is)<(script|style|svg|head)\b.{0,60000}?</\1\s*>")
+_INLINE = frozenset({"a", "b", "i", "em", "strong", "code", "span", "tt", "u", "small", "kbd"})
+_DATA = re.compile(r"(?m)^data:[ \t]?(.*)$")
+_FRAMED = re.compile(r"(?m)\A(?::.*\n|\s)*(?:(?:event|id|retry):.*\n)*data:")
+_LINE = re.compile(r"[\r\n]+")
+_HANGING = re.compile(r":[ \t]*[\r\n]+[ \t]*[-*•]?[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One line of the endpoint's words. `where` and `codes` are those of its own object."""
+
+    text: str
+    where: str = ""
+    codes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body as it was read: its statements, and its JSON object when it is one."""
+
+    statements: tuple[Statement, ...]
+    root: Mapping[str, object] | None
+    empty: bool = False
+
+
+def read(body: bytes | str) -> Body:
+    """Read a body, whatever it is. Never raises on any content."""
+    text = body[:CAP].decode("utf-8", "replace") if isinstance(body, bytes) else body[:CAP]
+    text = text.lstrip("\ufeff").strip()
+    reader = _Reader()
+    reader.text(text, Statement(""), 0)
+    return Body(tuple(reader.found), as_mapping(whole(text)), empty=not text)
+
+
+def flat(key: str) -> str:
+    """A key in one spelling: lower case, without underscores and hyphens."""
+    return key.lower().replace("_", "").replace("-", "")
+
+
+class _Reader:
+    """Collects statements; the walk is cut off by depth and by the number of statements."""
+
+    def __init__(self) -> None:
+        self.found: list[Statement] = []
+
+    def text(self, text: str, near: Statement, level: int) -> None:
+        """Words of the endpoint: JSON, a page, an event stream, or prose with any of these in it."""
+        text = text.strip()
+        if not text or len(self.found) >= STATEMENTS:
+            return
+        if level > LEVELS:
+            self.say(text, near)
+        elif _FRAMED.match(text):
+            for frame in _DATA.findall(text)[:STATEMENTS]:
+                self.text(frame, near, level + 1)
+        elif text.startswith("<") and _TAG.match(text):
+            self.say(_page(text), near)
+        else:
+            self.prose(text, near, level)
+
+    def prose(self, text: str, near: Statement, level: int) -> None:
+        """Prose; an error object inside it is read on its own, what stands around it as words."""
+        value = whole(text)
+        if value is not None:
+            self.value(value, near, level + 1, 0)
+            return
+        found = embedded(text, speaks)
+        if found is not None:
+            start, end, value = found
+            self.say(text[:start], near)
+            self.value(value, near, level + 1, 0)
+            self.say(text[end:], near)
+            return
+        start, objects = scraps(text, MESSAGE_KEYS, (*LOCATION_KEYS, *CODE_KEYS))
+        if not objects:
+            self.say(text, near)
+            return
+        self.say(text[:start], near)
+        for scrap in objects:
+            self.value(scrap, near, level + 1, 0)
+
+    def value(self, value: object, near: Statement, level: int, depth: int) -> None:
+        """A JSON value under a key that carries words."""
+        if depth > DEPTH or len(self.found) >= STATEMENTS:
+            return
+        if isinstance(value, str):
+            self.text(value, near, level)
+        elif (mapping := as_mapping(value)) is not None:
+            self.mapping(mapping, level, depth)
+        else:
+            for item in (as_sequence(value) or ())[:STATEMENTS]:
+                self.value(item, near, level, depth + 1)
+
+    def mapping(self, mapping: Mapping[str, object], level: int, depth: int) -> None:
+        """One object: its own location and codes go with everything its own keys say."""
+        facts = {flat(key): value for key, value in mapping.items()}
+        codes = tuple(
+            str(facts[key])[:200]
+            for key in CODE_KEYS
+            if isinstance(facts.get(key), str | int) and not isinstance(facts.get(key), bool)
+        )
+        near = Statement("", _where(facts), codes)
+        before = len(self.found)
+        for key, value in facts.items():
+            if key in MESSAGE_KEYS:
+                self.value(value, near, level, depth + 1)
+            elif key == "choices":
+                self.choices(value, level, depth)
+        if len(self.found) == before and (near.where or codes) and not _nested(facts):
+            self.say(next((code for code in codes if not code.isdigit()), ""), near, silent=True)
+        else:
+            self.named_codes(codes, near)
+
+    def choices(self, value: object, level: int, depth: int) -> None:
+        """The errors of a completion's choices; never the model's own text."""
+        for choice in (as_sequence(value) or ())[:8]:
+            inner = as_mapping(choice)
+            if inner is not None and inner.get("error"):
+                self.value({"error": inner["error"]}, Statement(""), level, depth + 1)
+
+    def named_codes(self, codes: tuple[str, ...], near: Statement) -> None:
+        """A code that is a sentence in itself (`response_format_not_supported`)."""
+        for code in codes:
+            if _TELLING.search(code):
+                self.say(code, near)
+
+    def say(self, text: str, near: Statement, *, silent: bool = False) -> None:
+        """Keep words, line by line, without a request or a schema that is printed back."""
+        text = _HANGING.sub(": ", _without_echo(text.strip()))
+        if len(text) > LONGEST:
+            text = text[: LONGEST * 3 // 4] + "\n" + text[-LONGEST // 4 :]
+        lines = [line.strip() for line in _LINE.split(text)] if text else []
+        for line in lines or ([""] if silent else []):
+            if (line or silent) and len(self.found) < STATEMENTS:
+                self.found.append(Statement(line, near.where, near.codes))
+
+
+def speaks(value: object) -> bool:
+    """Whether a value found inside prose is an error object, or a list of sentences or errors."""
+    mapping = as_mapping(value)
+    if mapping is not None:
+        return any(flat(key) in SPEAKING_KEYS for key in mapping)
+    items = as_sequence(value)
+    return bool(items) and all(
+        (isinstance(item, str) and " " in item) or (as_mapping(item) is not None and speaks(item))
+        for item in items or ()
+    )
+
+
+def _where(facts: Mapping[str, object]) -> str:
+    for key in LOCATION_KEYS:
+        place = _path(facts.get(key))
+        if place:
+            return f"loc:{place}" if key == "loc" else place
+    for key in ("params", "source", "ctx"):
+        inner = as_mapping(facts.get(key))
+        if inner is not None:
+            place = _where({flat(k): v for k, v in inner.items() if k != key})
+            if place:
+                return place
+    return ""
+
+
+def _path(value: object) -> str:
+    if isinstance(value, str):
+        return value[:300]
+    items = as_sequence(value) or ()
+    return ".".join(str(item)[:100] for item in items[:40] if isinstance(item, str | int))
+
+
+def _nested(facts: Mapping[str, object]) -> bool:
+    return any(
+        as_mapping(value) is not None or as_sequence(value)
+        for key, value in facts.items()
+        if key in MESSAGE_KEYS
+    )
+
+
+def _without_echo(text: str) -> str:
+    start = text.find("{")
+    if start < 0 or not _ECHO.search(text, start):
+        return text
+    end = text.rfind("}")
+    return text[:start] + "{…}" + (text[end + 1 :] if end > start else "")
+
+
+def _page(text: str) -> str:
+    bare = _SILENT.sub("\n", text)
+    bare = _TAG.sub(lambda tag: " " if tag.group(2).lower() in _INLINE else "\n", bare)
+    return html.unescape(bare)
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a line; one that only points back ("This is …") stays with its forerunner."""
+    held = ""
+    for piece in _SENTENCE.split(text):
+        if held and not _POINTS_BACK.match(piece):
+            yield held
+            held = piece
+        else:
+            held = f"{held} {piece}" if held else piece
+    if held:
+        yield held
+
+
+_TELLING = re.compile(r"(?i)format|json|schema|structured|grammar|guided")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[\u3002\uff1b\uff01\uff1f])\s*")
+_POINTS_BACK = re.compile(r"(?i)(?:this|it|that|these|they|which)\b(?! model| endpoint)")
