@@ -12,6 +12,7 @@ from functools import lru_cache
 from inspect import isroutine
 from typing import TYPE_CHECKING, cast
 
+from structguard.schema.engines import in_short
 from structguard.schema.validate import validator
 from structguard.types import Format, JsonObject, JsonSchema, as_mapping, as_text
 
@@ -92,7 +93,8 @@ def _format_of_type(given: object) -> JsonSchema:
     try:
         return _schema_of_type(_key(given))
     except Exception as error:  # a type's own hooks and annotations may raise anything
-        raise TypeError(f"no JSON Schema can be made from {given!r}: {error}") from error
+        what, why = in_short(repr(given)), in_short(str(error))
+        raise TypeError(f"no JSON Schema can be made from {what}: {why}") from error
 
 
 def adapter(source: object) -> TypeAdapter[object]:
@@ -135,5 +137,5 @@ def _adapter(key: Hashable) -> TypeAdapter[object]:
 @lru_cache(maxsize=256)
 def _schema_of_type(key: Hashable) -> JsonSchema:
     source, schema = _source(key), _adapter(key).json_schema()
-    name = as_text(getattr(source, "__name__", None)) or as_text(schema.get("title"))
+    name = source.__name__ if isinstance(source, type) else as_text(schema.get("title"))
     return JsonSchema(schema=schema, name=name, source=source)
