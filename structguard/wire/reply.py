@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import jiter
 
@@ -45,6 +45,11 @@ class Reply:
     model: str | None = None
     id: str | None = None
     metadata: dict[str, object] = field(default_factory=dict[str, object])
+
+    def tie(self, last: int, call_id: str) -> None:
+        """Say of the last reasoning parts which call they led to."""
+        for at in range(len(self.reasoning) - last, len(self.reasoning)):
+            self.reasoning[at] = replace(self.reasoning[at], call_id=call_id)
 
     def completion(self, format: Format | None) -> Completion:  # noqa: A002  the field's word
         """
