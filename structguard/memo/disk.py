@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from structguard.memo.damage import DATABASE, OURS, judge
-from structguard.memo.entry import VERSION
+from structguard.memo.record import VERSION
 from structguard.memo.store import take_lease
 
 if TYPE_CHECKING:
@@ -94,6 +94,10 @@ class DiskStore:
                 lambda old, new: _swap(cache, _LEASE + key, old, new), seconds=seconds, now=now
             )
         )
+
+    def release(self, key: str) -> None:
+        """End the key's lease."""
+        self._write(lambda cache: cache.remove(_LEASE + key))
 
     def close(self) -> None:
         """Nothing is open."""

@@ -10,20 +10,19 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import TypeAlias, get_args
 
 from structguard.errors import redact
 from structguard.events import Verdict
+from structguard.memo.record import MAX_EVIDENCE, VERSION, is_entry
 from structguard.types import Api, Flag, FormatKind, MemoKey, Refusal, Scope, as_mapping
 
-VERSION = 1  # of the JSON text; entries of another version are ignored, never deleted
 DEFAULT_EXPIRY = 86400.0  # seconds
 UNNAMED_EXPIRY = 300.0  # seconds: an error that says nothing is weak evidence
 IGNORED_EXPIRY = 3600.0  # seconds
 JITTER = 0.1  # share of the expiry, either way: many entries must not fall due at once
-MAX_EVIDENCE = 200  # characters
 
 Jitter: TypeAlias = Callable[[], float]  # uniform in 0 ≤ x < 1
 Slot: TypeAlias = tuple[str, ...]
@@ -31,9 +30,11 @@ Slot: TypeAlias = tuple[str, ...]
 _NAMES_STRICT = re.compile(r"\bstrict\b", re.IGNORECASE)
 
 
-def spread(expiry: float, jitter: Jitter) -> float:
-    """The expiry in seconds, moved by up to ± 10 %."""
-    return expiry * (1.0 - JITTER + 2.0 * JITTER * jitter())
+def ends(wall: float, expiry: float | None, jitter: Jitter) -> float | None:
+    """The wall second at which `expiry` seconds, moved by up to ± 10 %, are over."""
+    if expiry is None:
+        return None
+    return wall + expiry * (1.0 - JITTER + 2.0 * JITTER * jitter())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +102,11 @@ class Entry:
             strict=bool(key.strict) if _NAMES_STRICT.search(refusal.evidence) else None,
             rule=refusal.rule,
             feature=refusal.feature,
-            evidence=_clean(refusal.evidence),
+            evidence=clean(refusal.evidence),
             status=status,
             first_seen=wall,
             confirmed=wall,
-            expires=None if expiry is None else wall + spread(expiry, jitter),
+            expires=ends(wall, expiry, jitter),
         )
 
     @classmethod
@@ -129,11 +130,11 @@ class Entry:
             routing=key.routing,
             rule="prose",
             feature="response_format",
-            evidence=_clean(evidence),
+            evidence=clean(evidence),
             status=200,
             first_seen=wall,
             confirmed=wall,
-            expires=None if expiry is None else wall + spread(expiry, jitter),
+            expires=ends(wall, expiry, jitter),
         )
 
     @classmethod
@@ -159,11 +160,11 @@ class Entry:
             api=api,
             rule="wrong_api",
             feature="api",
-            evidence=_clean(evidence),
+            evidence=clean(evidence),
             status=status,
             first_seen=wall,
             confirmed=wall,
-            expires=None if expiry is None else wall + spread(expiry, jitter),
+            expires=ends(wall, expiry, jitter),
         )
 
     @property
@@ -233,7 +234,7 @@ class Entry:
         except (ValueError, RecursionError):
             return None
         fields = as_mapping(loaded)
-        if fields is None or fields.get("version") != VERSION or not _valid(fields):
+        if fields is None or not is_entry(fields):
             return None
         return cls(**{**fields, "scope": Scope(str(fields["scope"]))})  # type: ignore[arg-type]
 
@@ -245,59 +246,6 @@ def _flag(key: MemoKey, refusal: Refusal) -> Flag | None:
     return next((flag for flag in get_args(Flag) if flag in key.flags), None)
 
 
-def _clean(evidence: str) -> str:
+def clean(evidence: str) -> str:
+    """The evidence as it may be kept: secrets masked, at most 200 characters."""
     return redact(evidence)[:MAX_EVIDENCE]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_time(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) < 1e12  # false for NaN and infinity too: they would never fall due
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _one_of(words: object) -> Callable[[object], bool]:
-    allowed = get_args(words)
-    return lambda value: isinstance(value, str) and value in allowed
-
-
-def _or_none(check: Callable[[object], bool]) -> Callable[[object], bool]:
-    return lambda value: value is None or check(value)
-
-
-_CHECKS: Mapping[str, Callable[[object], bool]] = {
-    "verdict": _one_of(Verdict),
-    "provider": _is_text,
-    "model": _is_text,
-    "base_url": _is_text,
-    "api": _one_of(Api),
-    "format": _or_none(_one_of(FormatKind)),
-    "routing": _is_text,
-    "scope": _one_of(Literal["capability", "schema", "combination", "unnamed"]),
-    "flag": _or_none(_one_of(Flag)),
-    "schema": _is_text,
-    "strict": lambda value: value is None or isinstance(value, bool),
-    "rule": _is_text,
-    "feature": _is_text,
-    "evidence": lambda value: isinstance(value, str) and len(value) <= MAX_EVIDENCE,
-    "status": _or_none(_is_count),
-    "first_seen": _is_time,
-    "confirmed": _is_time,
-    "saved": _is_count,
-    "expires": _or_none(_is_time),
-    "version": _is_count,
-}
-
-
-def _valid(fields: Mapping[str, object]) -> bool:
-    """Whether a stored object has exactly an entry's fields, each of its type."""
-    return fields.keys() == _CHECKS.keys() and all(
-        check(fields[name]) for name, check in _CHECKS.items()
-    )

@@ -7,6 +7,7 @@ Never stored, never listed, bounded. Source: spec guard §1.2 and §2.
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Lock
 from typing import Generic, TypeVar
 
 from structguard.memo.keys import Call
@@ -54,53 +55,64 @@ class Bounded(Generic[V]):
 
 
 class Local:
-    """Its owner keeps threads apart; `clock` is monotonic seconds."""
+    """Thread-safe; `clock` is monotonic seconds."""
 
     def __init__(self, clock: Clock, limit: int = LIMIT) -> None:
         self._clock = clock
         self._pauses: Bounded[float] = Bounded(limit)
         self._rescued: Bounded[bool] = Bounded(limit)
         self._prose: Bounded[int] = Bounded(limit)
+        self.renew_lock()
+
+    def renew_lock(self) -> None:
+        """A new lock, held by nobody: after a fork another thread of the parent may hold the old."""
+        self._lock = Lock()
 
     def pause(self, key: MemoKey) -> None:
         """No second send for this very key for 5 minutes."""
-        self._pauses.set(key, self._clock() + PAUSE)
+        with self._lock:
+            self._pauses.set(key, self._clock() + PAUSE)
 
     def paused(self, call: Call) -> bool:
         """Whether a pause holds for this very call."""
         if not self._pauses:
             return False  # nearly always: the key was never computed
         key = call.key
-        until = self._pauses.get(key)
-        if until is None:
+        with self._lock:
+            until = self._pauses.get(key)
+            if until is None:
+                return False
+            if self._clock() < until:
+                return True
+            self._pauses.drop(key)
             return False
-        if self._clock() < until:
-            return True
-        self._pauses.drop(key)
-        return False
 
     def rescued_before(self, key: MemoKey) -> bool:
         """False the first time a key is rescued, True from then on."""
-        before = self._rescued.get(key) is not None
-        self._rescued.set(key, True)
-        return before
+        with self._lock:
+            before = self._rescued.get(key) is not None
+            self._rescued.set(key, True)
+            return before
 
     def count_prose(self, key: MemoKey) -> int:
         """Prose answers in a row, this one included, of the endpoint under this format."""
         endpoint = _endpoint(key)
-        times = (self._prose.get(endpoint) or 0) + 1
-        self._prose.set(endpoint, times)
-        return times
+        with self._lock:
+            times = (self._prose.get(endpoint) or 0) + 1
+            self._prose.set(endpoint, times)
+            return times
 
     def reset_prose(self, key: MemoKey) -> None:
         """The row is broken."""
         if self._prose:
-            self._prose.drop(_endpoint(key))
+            with self._lock:
+                self._prose.drop(_endpoint(key))
 
     def forget(self, provider: str | None, model: str | None) -> None:
         """Forget everything about a provider, a model, or both."""
-        for kept in (self._pauses, self._rescued, self._prose):
-            kept.forget(provider, model)
+        with self._lock:
+            for kept in (self._pauses, self._rescued, self._prose):
+                kept.forget(provider, model)
 
 
 def _endpoint(key: MemoKey) -> MemoKey:

@@ -60,6 +60,7 @@ class Store(Protocol):
     def swap(self, key: str, old: str | None, new: str | None) -> str | None: ...
     def drop(self, keys: Iterable[str]) -> int: ...
     def lease(self, key: str, seconds: float, now: float) -> float: ...
+    def release(self, key: str) -> None: ...
     def close(self) -> None: ...
 
 
@@ -98,6 +99,10 @@ class MemoryStore:
         return take_lease(
             lambda old, new: _swap(self._leases, key, old, new), seconds=seconds, now=now
         )
+
+    def release(self, key: str) -> None:
+        """End the key's lease."""
+        self._leases.pop(key, None)
 
     def close(self) -> None:
         """Nothing to close."""
