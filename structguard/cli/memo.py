@@ -1,0 +1,200 @@
+"""
+`structguard memo`: look at what is remembered, forget it, add to it, or ask where it is kept.
+
+Exit codes: 0 done, 1 nothing matched or the store cannot be used, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, get_args
+
+from structguard.errors import MissingExtra
+from structguard.events import Event, MemoTrouble
+from structguard.memo import Entry, Memo, open_memo
+from structguard.types import Api, Flag, FormatKind, Scope
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+
+_EXAMPLES = """\
+examples:
+  structguard memo list
+  structguard memo list --provider localhost:8000/v1 --json
+  structguard memo forget --provider openrouter.ai/api/v1 --model vendor/model
+  structguard memo forget --all
+  structguard memo add http://localhost:8000/v1 my-model --format json_schema
+  structguard memo add openrouter vendor/model --flag tools --expiry 604800
+  structguard memo path
+
+exit codes:
+  0  done
+  1  nothing matched, or the store cannot be used (the reason is on stderr)
+  2  wrong usage
+"""
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the command to a parser's commands."""
+    memo = subparsers.add_parser(
+        "memo",
+        help="look at, forget or add to what endpoints are known to refuse",
+        description="Look at, forget or add to what endpoints are known to refuse.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = memo.add_subparsers(dest="action", required=True, metavar="ACTION")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--memo",
+        metavar="URL",
+        help="disk:PATH or disk: for the user's cache directory (the default)",
+    )
+    shared.add_argument("--json", action="store_true", help="print JSON")
+    chosen = argparse.ArgumentParser(add_help=False)
+    chosen.add_argument("--provider", help="only this provider id")
+    chosen.add_argument("--model", help="only this model")
+
+    actions.add_parser("list", parents=[shared, chosen], help="what is remembered")
+    forget = actions.add_parser("forget", parents=[shared, chosen], help="forget entries")
+    forget.add_argument("--all", action="store_true", help="forget everything")
+    _register_add(actions.add_parser("add", parents=[shared], help="add what is known beforehand"))
+    actions.add_parser("path", parents=[shared], help="where the memo is kept")
+    memo.set_defaults(run=run)
+
+
+def _register_add(add: argparse.ArgumentParser) -> None:
+    add.add_argument("provider", help="provider id, or the endpoint's base URL")
+    add.add_argument("model")
+    add.add_argument("--format", choices=get_args(FormatKind), default="json_schema")
+    add.add_argument("--api", choices=get_args(Api), default="chat")
+    add.add_argument("--base-url", default="", help="where the provider id is not the address")
+    add.add_argument("--flag", choices=get_args(Flag), help="only together with this")
+    add.add_argument("--schema", default="", metavar="DIGEST", help="only this schema (sha256)")
+    add.add_argument("--evidence", default="added by hand", help="why, for whoever lists it")
+    add.add_argument("--expiry", type=float, metavar="SECONDS", help="how long; default: for ever")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked; the exit code."""
+    troubles: list[MemoTrouble] = []
+
+    def observe(event: Event) -> None:
+        if isinstance(event, MemoTrouble):
+            troubles.append(event)
+
+    try:
+        memo = open_memo(args.memo, observer=observe)
+        with memo:
+            code = _ACTIONS[args.action](memo, args)
+    except (ValueError, MissingExtra) as error:
+        print(f"structguard memo: {error}", file=sys.stderr)
+        return 2
+    for trouble in troubles:
+        moved = f"; moved to {trouble.moved_to}" if trouble.moved_to else ""
+        print(f"structguard memo: {trouble.store}: {trouble.reason}{moved}", file=sys.stderr)
+    return 1 if troubles else code
+
+
+def _list(memo: Memo, args: argparse.Namespace) -> int:
+    entries = [
+        entry
+        for entry in memo.entries()
+        if args.provider in (None, entry.provider) and args.model in (None, entry.model)
+    ]
+    if args.json:
+        print(json.dumps([_facts(memo, entry) for entry in entries], indent=2))
+    else:
+        print("\n".join(_lines(memo, entries)) or f"nothing is remembered in {memo.name}")
+    filtered = args.provider is not None or args.model is not None
+    return 1 if filtered and not entries else 0
+
+
+def _facts(memo: Memo, entry: Entry) -> Mapping[str, object]:
+    return {**asdict(entry), "due": memo.due(entry)}
+
+
+def _lines(memo: Memo, entries: list[Entry]) -> list[str]:
+    lines: list[str] = []
+    for entry in entries:
+        lines.append(f"{entry.provider}  {entry.model}  {_consequence(entry)}")
+        lines.append(f"    because  {entry.evidence or 'nothing was said'} [{entry.rule}]")
+        until = "for ever" if entry.expires is None else f"until {_when(entry.expires)}"
+        due = ", due to be tried again" if memo.due(entry) else ""
+        lines.append(
+            f"    since    {_when(entry.first_seen)}, {until}{due};"
+            f" spared {entry.saved} refused request{'' if entry.saved == 1 else 's'}"
+        )
+    return lines
+
+
+def _consequence(entry: Entry) -> str:
+    """What the entry makes the guard do, in a few words."""
+    match entry.verdict:
+        case "use_api":
+            return f"is served on the {entry.api} API"
+        case "ignored":
+            return f"ignores {entry.format} on {entry.api}: the schema goes into the prompt too"
+        case "refused":
+            return f"is asked without {entry.format} on {entry.api}{_narrowed(entry)}"
+
+
+def _narrowed(entry: Entry) -> str:
+    if entry.flag:
+        return f", together with {entry.flag} only"
+    return f", for schema {entry.schema[:16]} only" if entry.schema else ""
+
+
+def _when(wall: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(wall))
+
+
+def _forget(memo: Memo, args: argparse.Namespace) -> int:
+    chosen = args.provider is not None or args.model is not None
+    if chosen is bool(args.all):
+        raise ValueError("forget needs --provider, --model or both, or else --all")
+    count = memo.forget(args.provider, args.model)
+    done = f"forgot {count} {'entry' if count == 1 else 'entries'}"
+    print(json.dumps({"forgotten": count}) if args.json else done)
+    return 0 if count else 1
+
+
+def _add(memo: Memo, args: argparse.Namespace) -> int:
+    if args.expiry is not None and not args.expiry > 0:
+        raise ValueError(f"--expiry must be more than 0 seconds, got {args.expiry!r}")
+    if args.flag and args.schema:
+        raise ValueError("--flag and --schema do not go together")
+    scope = Scope.COMBINATION if args.flag else Scope.SCHEMA if args.schema else Scope.CAPABILITY
+    new = memo.add(
+        args.provider,
+        args.model,
+        format=args.format,
+        api=args.api,
+        base_url=args.base_url,
+        scope=scope,
+        flag=args.flag,
+        schema=args.schema,
+        evidence=args.evidence,
+        expiry=args.expiry,
+    )
+    print(json.dumps({"new": new}) if args.json else "added" if new else "replaced")
+    return 0
+
+
+def _path(memo: Memo, args: argparse.Namespace) -> int:
+    _, _, path = memo.name.partition(":")
+    print(json.dumps({"url": memo.name, "path": path or None}) if args.json else path or memo.name)
+    return 0
+
+
+_ACTIONS: Mapping[str, Callable[[Memo, argparse.Namespace], int]] = {
+    "list": _list,
+    "forget": _forget,
+    "add": _add,
+    "path": _path,
+}
