@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from structguard.flow.report import Info, info, watch
     from structguard.guard import Guard, guarded, unwrap, wrap
     from structguard.options import Policy
-    from structguard.reading import ABSTAIN, NOTHING, Parsed, PartialParser, Read, parse, readers
+    from structguard.reading import ABSTAIN, NOTHING, Parsed, Read, parse, readers
     from structguard.refusal import detect_refusal, is_refusal
     from structguard.types import Completion, Refusal, Request
 
@@ -29,7 +29,6 @@ _HOMES = {
     "NOTHING": "reading",
     "ParseError": "errors",
     "Parsed": "reading",
-    "PartialParser": "reading",
     "Policy": "options",
     "ProviderError": "errors",
     "Read": "reading",
@@ -54,7 +53,6 @@ __all__ = [  # noqa: RUF022  as the design lists them
     "NOTHING",
     "ParseError",
     "Parsed",
-    "PartialParser",
     "Policy",
     "ProviderError",
     "Read",

@@ -51,14 +51,14 @@ class Guard:
         if _is_openai(client):
             from structguard.clients import openai_sdk  # noqa: PLC0415  needs the SDK
 
-            guarded = openai_sdk.guard_client(
-                client,  # type: ignore[type-var]  checked by name
+            openai_sdk.guard_client(
+                client,
                 memo=self.memo,
                 policy=self.policy,
                 observer=self.observer,
                 clock=self.clock,
             )
-            return cast("C", guarded)
+            return client
         raise TypeError(
             f"wrap takes an openai client (OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI), got"
             f" {type(client).__module__}.{type(client).__qualname__}; for a function that takes"
@@ -155,7 +155,7 @@ def wrap(client: C, *, memo: Memo | str | None = None, policy: Policy | None = N
     `chat.completions` and `responses` (create, parse, stream, raw) survive an endpoint that refuses,
     ignores or mangles the format; copies are guarded too; guarding twice changes nothing. `memo` is
     an address or a Memo (None: `disk:` in the user's cache), `policy` None is `Policy()`. The
-    client's own `max_retries` is left alone: a rescued call costs at most 2 × (max_retries + 1)
+    client's own `max_retries` is left alone: a rescued call costs at most 2 * (max_retries + 1)
     HTTP requests.
 
     Raises:
@@ -172,7 +172,7 @@ def unwrap(client: C) -> C:
     if _is_openai(client):
         from structguard.clients import openai_sdk  # noqa: PLC0415  needs the SDK
 
-        return cast("C", openai_sdk.unguard_client(client))  # type: ignore[type-var]  by name
+        openai_sdk.unguard_client(client)
     return client
 
 

@@ -38,7 +38,7 @@ _PATHS: Mapping[Api, tuple[tuple[str, ...], ...]] = {
     ),
 }
 
-API_OF_PATH = (
+API_OF_PATH: tuple[tuple[str, Api], ...] = (
     ("/chat/completions", "chat"),
     ("/responses", "responses"),
     ("/v1/messages", "messages"),
@@ -53,7 +53,7 @@ def api_of(path: str) -> Api | None:
     """The wire API that a URL's path belongs to, None for every other path."""
     for ending, api in API_OF_PATH:
         if path.endswith(ending):
-            return api  # type: ignore[return-value]
+            return api
     return None
 
 
@@ -161,9 +161,9 @@ def _drop(body: dict[str, object], path: tuple[str, ...]) -> None:
         del body[key]
 
 
-def carries_schema(body: Body, api: Api, format: Format) -> bool:  # noqa: A002
+def carries_schema(body: Body, format: Format) -> bool:  # noqa: A002
     """Whether the prompt already shows the schema (JSON object mode: says JSON at all)."""
-    prompt = "".join("".join(_prompt(body, api)).split())
+    prompt = "".join("".join(_prompt(body)).split())
     if isinstance(format, JsonObject):
         return "json" in prompt.lower()
     return any(
@@ -178,7 +178,7 @@ _PROMPT_KEYS = ("messages", "instructions", "input", "system", "contents", "syst
                 "system_instruction")  # fmt: skip
 
 
-def _prompt(body: Body, api: Api) -> Iterator[str]:
+def _prompt(body: Body) -> Iterator[str]:
     """Every string of the prompt, walked without recursion."""
     stack: list[object] = [body.get(key) for key in _PROMPT_KEYS]
     while stack:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from structguard import schema
 from structguard.clients.bodies import (
     Body,
     carries_schema,
@@ -21,6 +20,7 @@ from structguard.flow.prompt import instruction
 from structguard.memo.keys import routing_digest
 from structguard.options import PromptMode
 from structguard.refusal import RequestFacts, request_facts
+from structguard.schema import advise, digest
 from structguard.types import Api, Format, JsonSchema, MemoKey
 
 
@@ -75,7 +75,7 @@ class BodyCall:
                 format="json_schema" if wanted else "json_object",
                 routing=routing_digest(self.body.get("provider")),
                 flags=self.facts.flags,
-                schema=schema.digest(wanted.schema) if wanted else "",
+                schema=digest(wanted.schema) if wanted else "",
                 strict=wanted.strict if wanted else None,
             )
         return self._key
@@ -97,12 +97,11 @@ class BodyCall:
     def _with(self, body: dict[str, object], *, guardable: bool) -> BodyCall:
         asked = self.format
         if asked is not None and (
-            self.prompt == "always"
-            or (self.prompt == "auto" and not carries_schema(body, self.api, asked))
+            self.prompt == "always" or (self.prompt == "auto" and not carries_schema(body, asked))
         ):
             body = with_instruction(body, self.api, instruction(asked))
         return replace(self, body=body, guardable=guardable, _facts=self.facts)
 
     def advice(self) -> str:
         """What the schema would have to change to fit OpenAI's strict mode."""
-        return schema.advise(self.asked.schema) if isinstance(self.asked, JsonSchema) else ""
+        return advise(self.asked.schema) if isinstance(self.asked, JsonSchema) else ""

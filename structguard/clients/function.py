@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ParamSpec, TypeVar, cast
 
-from structguard import schema
 from structguard.clients.replies import is_answer
 from structguard.events import Observer
 from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, tell
@@ -20,8 +19,9 @@ from structguard.memo import Memo
 from structguard.memo.keys import routing_digest
 from structguard.options import Policy
 from structguard.refusal import RequestFacts, refusal_of
+from structguard.schema import advise, as_format, digest
 from structguard.service import Clock
-from structguard.types import Completion, Flag, Format, JsonSchema, MemoKey, as_mapping
+from structguard.types import Api, Completion, Flag, Format, JsonSchema, MemoKey, as_mapping
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,7 +56,7 @@ class FunctionGuard:
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 values.update(as_mapping(values.pop(name, None)) or {})
         given = values.get(self.format)
-        wanted = None if _is_absent(given) else schema.as_format(given)
+        wanted = None if _is_absent(given) else as_format(given)
         return FunctionCall(
             guard=self,
             bound=bound,
@@ -116,7 +116,7 @@ class FunctionCall:
             format="json_schema" if wanted else "json_object",
             routing=routing_digest(extra.get("provider")),
             flags=self.facts.flags,
-            schema=schema.digest(wanted.schema) if wanted else "",
+            schema=digest(wanted.schema) if wanted else "",
             strict=wanted.strict if wanted else None,
         )
 
@@ -155,7 +155,7 @@ class FunctionCall:
                 target.pop(name, None)
             else:
                 target[name] = value
-        return inspect.BoundArguments(self.guard.signature, arguments)  # type: ignore[arg-type]
+        return inspect.BoundArguments(self.guard.signature, arguments)
 
     def prompted(self) -> FunctionCall:
         """The same call: this face leaves the prompt alone."""
@@ -163,7 +163,10 @@ class FunctionCall:
 
     def advice(self) -> str:
         """What the schema would have to change to fit OpenAI's strict mode."""
-        return schema.advise(self.format.schema) if isinstance(self.format, JsonSchema) else ""
+        return advise(self.format.schema) if isinstance(self.format, JsonSchema) else ""
+
+
+_REPLIES: tuple[tuple[Api, str], ...] = (("chat", "choices"), ("responses", "output"))
 
 
 class _Absent:
@@ -180,36 +183,13 @@ def _is_absent(given: object) -> bool:
 
 def guard_function(guard: FunctionGuard) -> Callable[..., object]:
     """The guarded twin of a function, sync or async as it is."""
+    twin = _async_twin(guard) if inspect.iscoroutinefunction(guard.function) else _sync_twin(guard)
+    setattr(twin, _MARK, True)
+    return twin
+
+
+def _sync_twin(guard: FunctionGuard) -> Callable[..., object]:
     function = guard.function
-    if inspect.iscoroutinefunction(function):
-        awaited = cast("Callable[..., Awaitable[object]]", function)
-
-        @functools.wraps(function)
-        async def aguarded(*args: object, **kwargs: object) -> object:
-            call = guard.plan(args, kwargs)
-            if not call.guardable:
-                return await awaited(*args, **kwargs)
-            turn = _Turn(call)
-
-            async def send(effect: Send[FunctionCall]) -> Sent[object]:
-                bound = turn.bound(effect)
-                try:
-                    return turn.sent(await awaited(*bound.args, **bound.kwargs))
-                except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
-                    return turn.failed(error)
-
-            return turn.finish(
-                await adrive(
-                    call,
-                    send,
-                    memo=guard.memo,
-                    policy=guard.policy,
-                    observer=guard.observer,
-                    timeout=call.timeout,
-                )
-            )
-
-        return _marked(aguarded)
 
     @functools.wraps(function)
     def guarded(*args: object, **kwargs: object) -> object:
@@ -236,7 +216,38 @@ def guard_function(guard: FunctionGuard) -> Callable[..., object]:
             )
         )
 
-    return _marked(guarded)
+    return guarded
+
+
+def _async_twin(guard: FunctionGuard) -> Callable[..., object]:
+    function = cast("Callable[..., Awaitable[object]]", guard.function)
+
+    @functools.wraps(function)
+    async def guarded(*args: object, **kwargs: object) -> object:
+        call = guard.plan(args, kwargs)
+        if not call.guardable:
+            return await function(*args, **kwargs)
+        turn = _Turn(call)
+
+        async def send(effect: Send[FunctionCall]) -> Sent[object]:
+            bound = turn.bound(effect)
+            try:
+                return turn.sent(await function(*bound.args, **bound.kwargs))
+            except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
+                return turn.failed(error)
+
+        return turn.finish(
+            await adrive(
+                call,
+                send,
+                memo=guard.memo,
+                policy=guard.policy,
+                observer=guard.observer,
+                timeout=call.timeout,
+            )
+        )
+
+    return guarded
 
 
 class _Turn:
@@ -295,15 +306,10 @@ def _answers(value: object) -> bool:
         return value.answered and value.finish != "length"
     if value is None or hasattr(value, "__next__") or hasattr(value, "__anext__"):
         return False
-    for api, field in (("chat", "choices"), ("responses", "output")):
+    for api, field in _REPLIES:
         if hasattr(value, field) or field in (as_mapping(value) or {}):
-            return is_answer(value, api)  # type: ignore[arg-type]  a literal of the table
+            return is_answer(value, api)
     return "error" not in (as_mapping(value) or {})
-
-
-def _marked(function: Callable[..., T]) -> Callable[..., T]:
-    setattr(function, _MARK, True)
-    return function
 
 
 def is_guarded(function: object) -> bool:

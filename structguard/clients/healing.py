@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from structguard import reading
 from structguard.errors import ParseError
-from structguard.reading import strict_json
-from structguard.types import Format, JsonSchema, as_mapping
+from structguard.reading import parse
+from structguard.reading.strict import NotStrict, strict
+from structguard.types import Format, JsonSchema, as_mapping, as_sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,17 @@ def heal(text: str, format: Format | None, *, degraded: bool) -> Healed:  # noqa
     the schema asks for: without decode-time enforcement a model likes to wrap its answer, and then
     the value inside that fits is the one the caller's own parser can use.
     """
-    found, value = strict_json(text)
-    if found and (not degraded or _looks_right(value, format)):
-        return Healed(text, "json")
+    try:
+        value, _ = strict(text)
+    except NotStrict:
+        found = False
+    else:
+        found = True
+        if not degraded or _looks_right(value, format):
+            return Healed(text, "json")
     wanted = format.schema if isinstance(format, JsonSchema) else {"type": "object"}
     try:
-        parsed = reading.parse(text, wanted)
+        parsed = parse(text, wanted)
     except ParseError:
         return Healed(text, "json" if found else None)
     return Healed(compact(parsed.value), parsed.source)
@@ -54,10 +59,8 @@ def _looks_right(value: object, format: Format | None) -> bool:  # noqa: A002
     schema = format.schema
     if schema.get("type") == "object":
         mapping = as_mapping(value)
-        required = schema.get("required")
-        return mapping is not None and all(
-            name in mapping for name in (required if isinstance(required, list) else ())
-        )
+        required = as_sequence(schema.get("required")) or ()
+        return mapping is not None and all(name in mapping for name in required)
     if schema.get("type") == "array":
         return isinstance(value, list)
     return True

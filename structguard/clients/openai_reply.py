@@ -5,6 +5,11 @@ The SDK's own validation runs after the healing, on bare JSON; a reply that is a
 becomes the exception the SDK would have raised. Source: spec guard §2.
 """
 
+# The SDK is untyped where it is private; these two names are all we touch of it:
+# `Stream._iterator` and `_make_status_error`.
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import json
@@ -135,16 +140,16 @@ class Exchange:
 
     def peek(self, raw: Any) -> Any:
         """A raw response: looked at where its body was read, never changed."""
-        self.response = raw.http_response
-        if self.confirm and not self.response.is_stream_consumed and not self._streams():
+        self.response = response = raw.http_response
+        if self.confirm and not response.is_stream_consumed and not self._streams():
             raw.read()
         self._look()
         return raw
 
     async def apeek(self, raw: Any) -> Any:
         """A raw response on the event loop."""
-        self.response = raw.http_response
-        if self.confirm and not self.response.is_stream_consumed and not self._streams():
+        self.response = response = raw.http_response
+        if self.confirm and not response.is_stream_consumed and not self._streams():
             await raw.read()
         self._look()
         return raw

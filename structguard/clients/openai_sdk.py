@@ -1,15 +1,17 @@
 """
 The official `openai` client, guarded in place: `request` is replaced on the instance.
 
-Covers chat.completions and responses × create, parse, stream and raw responses, sync and async,
+Covers chat.completions and responses: create, parse, stream and raw responses, sync and async,
 OpenAI and Azure. Everything else passes through. Source: DESIGN "Decisions", spec guard §2.
 """
+
+# pyright: reportPrivateUsage=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from openai import AsyncOpenAI, AsyncStream, Omit, OpenAI, OpenAIError, Stream
 from openai._constants import RAW_RESPONSE_HEADER
@@ -27,7 +29,6 @@ from structguard.options import Policy
 from structguard.service import Clock
 from structguard.types import as_mapping
 
-Client = TypeVar("Client", OpenAI, AsyncOpenAI)
 _MARK = "__structguard__"
 
 
@@ -163,15 +164,20 @@ def _untouched(call: BodyCall | None) -> None:
 
 
 def guard_client(
-    client: Client, *, memo: Memo, policy: Policy, observer: Observer, clock: Clock
-) -> Client:
+    client: object, *, memo: Memo, policy: Policy, observer: Observer, clock: Clock
+) -> None:
     """
-    Guard this client in place and hand it back; a client already guarded is left as it is.
+    Guard this client in place; a client already guarded is left as it is.
 
     Copies made with `copy` or `with_options` are guarded with the same memo and policy.
+
+    Raises:
+        TypeError: not an OpenAI or AsyncOpenAI (Azure included).
     """
+    if not isinstance(client, OpenAI | AsyncOpenAI):
+        raise TypeError(f"not an openai client: {type(client).__name__}")
     if is_guarded(client):
-        return client
+        return
     guard = ClientGuard(client=client, memo=memo, policy=policy, observer=observer, clock=clock)
     request = (
         _async_request(guard, client)
@@ -180,20 +186,19 @@ def guard_client(
     )
     original_copy = client.copy
 
-    def copy(*args: Any, **kwargs: Any) -> Client:
-        copied = cast("Client", original_copy(*args, **kwargs))
-        return guard_client(copied, memo=memo, policy=policy, observer=observer, clock=clock)
+    def copy(*args: Any, **kwargs: Any) -> OpenAI | AsyncOpenAI:
+        copied = original_copy(*args, **kwargs)
+        guard_client(copied, memo=memo, policy=policy, observer=observer, clock=clock)
+        return copied
 
     vars(client).update({"request": request, "copy": copy, "with_options": copy, _MARK: guard})
-    return client
 
 
-def unguard_client(client: Client) -> Client:
-    """Take the guard off this client; one that has none is handed back as it is."""
+def unguard_client(client: object) -> None:
+    """Take the guard off this client; one that has none is left as it is."""
     if is_guarded(client):
         for name in ("request", "copy", "with_options", _MARK):
             del vars(client)[name]
-    return client
 
 
 def is_guarded(client: object) -> bool:

@@ -8,7 +8,7 @@ and "reply to a request that asked for JSON".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import cast
 
 from structguard.types import Api, as_mapping, as_sequence
@@ -33,33 +33,59 @@ def items(holder: object, name: str) -> Iterator[object]:
     yield from as_sequence(get(holder, name)) or ()
 
 
-def text_slots(reply: object, api: Api) -> Iterator[tuple[object, str]]:
+Slot = tuple[object, str]
+
+
+def text_slots(reply: object, api: Api) -> Iterator[Slot]:
     """The (holder, field) pairs whose strings are the answer's text."""
-    match api:
-        case "chat":
-            for choice in items(reply, "choices"):
-                message = get(choice, "message")
-                if isinstance(get(message, "content"), str):
-                    yield message, "content"
-        case "responses":
-            for item in items(reply, "output"):
-                if get(item, "type") == "message":
-                    for part in items(item, "content"):
-                        if get(part, "type") == "output_text":
-                            yield part, "text"
-        case "messages":
-            for block in items(reply, "content"):
-                if get(block, "type") == "text":
-                    yield block, "text"
-        case "converse":
-            for block in items(get(get(reply, "output"), "message"), "content"):
-                if isinstance(get(block, "text"), str):
-                    yield block, "text"
-        case "generate_content":
-            for candidate in items(reply, "candidates"):
-                for part in items(get(candidate, "content"), "parts"):
-                    if isinstance(get(part, "text"), str) and not get(part, "thought"):
-                        yield part, "text"
+    return _SLOTS[api](reply)
+
+
+def _chat_slots(reply: object) -> Iterator[Slot]:
+    for choice in items(reply, "choices"):
+        message = get(choice, "message")
+        if isinstance(get(message, "content"), str):
+            yield message, "content"
+
+
+def _responses_slots(reply: object) -> Iterator[Slot]:
+    for item in items(reply, "output"):
+        if get(item, "type") == "message":
+            for part in items(item, "content"):
+                if get(part, "type") == "output_text":
+                    yield part, "text"
+
+
+def _messages_slots(reply: object) -> Iterator[Slot]:
+    for block in items(reply, "content"):
+        if get(block, "type") == "text":
+            yield block, "text"
+
+
+def _converse_slots(reply: object) -> Iterator[Slot]:
+    for block in items(get(get(reply, "output"), "message"), "content"):
+        if isinstance(get(block, "text"), str):
+            yield block, "text"
+
+
+def _google_parts(reply: object) -> Iterator[object]:
+    for candidate in items(reply, "candidates"):
+        yield from items(get(candidate, "content"), "parts")
+
+
+def _google_slots(reply: object) -> Iterator[Slot]:
+    for part in _google_parts(reply):
+        if isinstance(get(part, "text"), str) and not get(part, "thought"):
+            yield part, "text"
+
+
+_SLOTS: Mapping[Api, Callable[[object], Iterator[Slot]]] = {
+    "chat": _chat_slots,
+    "responses": _responses_slots,
+    "messages": _messages_slots,
+    "converse": _converse_slots,
+    "generate_content": _google_slots,
+}
 
 
 def is_answer(reply: object, api: Api) -> bool:
@@ -95,11 +121,7 @@ def _calls_or_declines(reply: object, api: Api) -> bool:
             blocks = items(get(get(reply, "output"), "message"), "content")
             return any(get(block, "toolUse") for block in blocks)
         case "generate_content":
-            return any(
-                get(part, "functionCall")
-                for candidate in items(reply, "candidates")
-                for part in items(get(candidate, "content"), "parts")
-            )
+            return any(get(part, "functionCall") for part in _google_parts(reply))
 
 
 def was_cut(reply: object, api: Api) -> bool:
@@ -163,8 +185,3 @@ def plain(error: object) -> object:
     """An error object as plain JSON (SDK models are dumped)."""
     dump = getattr(error, "model_dump", None)
     return dump(mode="json") if callable(dump) else error
-
-
-def holds(reply: Mapping[str, object], name: str) -> bool:
-    """Whether a field is there and not null."""
-    return reply.get(name) is not None

@@ -75,27 +75,30 @@ class StreamHealer:
 
     def _responses(self, event: object) -> Iterator[object]:
         where = (get(event, "output_index"), get(event, "content_index"))
-        match get(event, "type"):
-            case "response.output_text.delta":
-                held = self._texts.setdefault(where, _Held())
-                if self._hold(held, str(get(event, "delta") or "")):
-                    held.carrier = event
-                    return
-            case "response.output_text.done":
-                held = self._texts.get(where)
-                if held is not None and not held.passing:
-                    yield from self._give(held)
-                    put(event, "text", held.given)
-            case "response.content_part.done":
-                self._settle(get(event, "part"), self._texts.get(where))
-            case "response.output_item.done":
-                self._settle_item(get(event, "item"), get(event, "output_index"))
-            case "response.completed" | "response.incomplete" | "response.failed":
-                for index, item in enumerate(items(get(event, "response"), "output")):
-                    self._settle_item(item, index)
-            case _:
-                pass
+        kind = get(event, "type")
+        if kind == "response.output_text.delta":
+            held = self._texts.setdefault(where, _Held())
+            if self._hold(held, str(get(event, "delta") or "")):
+                held.carrier = event
+                return
+        elif kind == "response.output_text.done":
+            done = self._texts.get(where)
+            if done is not None and not done.passing:
+                yield from self._give(done)
+                put(event, "text", done.given)
+        else:
+            self._settle_parts(event, kind, where)
         yield event
+
+    def _settle_parts(self, event: object, kind: object, where: object) -> None:
+        """Later events repeat the text: they must say what was given."""
+        if kind == "response.content_part.done":
+            self._settle(get(event, "part"), self._texts.get(where))
+        elif kind == "response.output_item.done":
+            self._settle_item(get(event, "item"), get(event, "output_index"))
+        else:
+            for index, item in enumerate(items(get(event, "response"), "output")):
+                self._settle_item(item, index)
 
     def _hold(self, held: _Held, text: str) -> bool:
         """Whether this piece of text must wait."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeAlias, TypedDict, TypeVar
+from typing import Generic, Protocol, Self, TypeAlias, TypedDict, TypeVar, cast
 
 from structguard.events import (
     FormatIgnored,
@@ -152,10 +152,9 @@ def guarded_flow(
     Raises:
         Exception: the error of the last send; a failed retry has the first error as `__cause__`.
     """
+    turn = _Turn[C, T](call, view, policy, notify)
     if not call.guardable:
-        sent: Sent[T] = yield from _send(call)
-        return Served(_value(sent), None, 1)
-    turn = _Turn(call, view, policy, notify)
+        return turn.served((yield from turn.send(call)), enforced=None)
     if policy.mode != "guard" or policy.require_enforced:
         return (yield from turn.unguarded())
     entry = view.look(call)
@@ -165,12 +164,12 @@ def guarded_flow(
         return (yield from turn.first(entry))
     view.note_saved(entry)
     notify(RefusalSkipped(**turn.facts(), refusal=entry.refusal))
-    sent = yield from _send(call.degraded())
-    return Served(_value(sent), False, 1, entry.refusal)
+    sent = yield from turn.send(call.degraded())
+    return turn.served(sent, enforced=False, refusal=entry.refusal)
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn(Generic[C]):
+class _Turn(Generic[C, T]):
     """One guarded call on its way through the flow."""
 
     call: C
@@ -180,14 +179,14 @@ class _Turn(Generic[C]):
 
     def first(self, expired: Entry | None) -> Flow[C, T]:
         """Ask with the format; `expired` is the entry this call was leased to try again."""
-        sent: Sent[T] = yield from _send(self.asked())
+        sent = yield from self.send(self.asked())
         if sent.error is None:
             if expired is not None:
                 yield Forget(expired)
                 self.notify(FormatRecovered(**self.facts()))
             if self.policy.ignored_after and sent.prose is not None:
                 yield from self.note_reply(prose=sent.prose)
-            return Served(_value(sent), True, 1)
+            return self.served(sent, enforced=True)
         if sent.refusal is None:
             raise sent.error
         if sent.left is not None and sent.left < self.policy.retry_floor:
@@ -200,14 +199,14 @@ class _Turn(Generic[C]):
         self, sent: Sent[T], error: Exception, refusal: Refusal, expired: Entry | None
     ) -> Flow[C, T]:
         """Exactly one more send, without the format, with the time that is left."""
-        retried: Sent[T] = yield from _send(self.call.degraded(), sent.left, confirm=True)
+        retried = yield from self.send(self.call.degraded(), sent.left, confirm=True)
         if retried.error is not None:
             if retried.refusal is not None and retried.refusal.rule == refusal.rule:
                 self.view.pause(self.call.key)
             raise self.unhandled(refusal, "retry_failed", retried.error) from error
         if retried.answered:
             yield from self.remember(refusal, sent.status, expired)
-        return Served(_value(retried), False, 2, refusal)
+        return self.served(retried, enforced=False, requests=2, refusal=refusal)
 
     def remember(
         self, refusal: Refusal, status: int | None, expired: Entry | None
@@ -258,18 +257,37 @@ class _Turn(Generic[C]):
         entry = self.view.look(self.call) if observing else None
         if entry is not None:
             self.notify(RefusalObserved(**self.facts(), refusal=entry.refusal, would="skip"))
-        sent: Sent[T] = yield from _send(self.call)
+        sent = yield from self.send(self.call)
         if sent.error is not None and sent.refusal is not None:
             if observing and entry is None:
                 self.notify(RefusalObserved(**self.facts(), refusal=sent.refusal, would="retry"))
             elif self.policy.mode == "guard":
                 raise self.unhandled(sent.refusal, "require_enforced", sent.error)
-        return Served(_value(sent), True, 1)
+        return self.served(sent, enforced=True)
 
     def unhandled(self, refusal: Refusal, reason: Unhandled, error: Exception) -> Exception:
         """The error to raise for a refusal that stays; tells it first."""
         self.notify(RefusalUnhandled(**self.facts(), refusal=refusal, reason=reason))
         return error
+
+    def send(
+        self, call: C, budget: float | None = None, *, confirm: bool = False
+    ) -> Generator[Effect[C], object, Sent[T]]:
+        """One send; what the driver sends back for it is a `Sent` of the call's own type."""
+        return cast("Sent[T]", (yield Send(call, budget, confirm)))
+
+    def served(
+        self,
+        sent: Sent[T],
+        *,
+        enforced: bool | None,
+        requests: int = 1,
+        refusal: Refusal | None = None,
+    ) -> Served[T]:
+        """The outcome of a send that came back; the error of one that did not."""
+        if sent.error is not None:
+            raise sent.error
+        return Served(cast("T", sent.value), enforced, requests, refusal)
 
     def facts(self) -> _Facts:
         """Who and what, for the events."""
@@ -281,17 +299,3 @@ class _Facts(TypedDict):
     provider: str
     model: str
     format: FormatKind
-
-
-def _send(
-    call: C, budget: float | None = None, *, confirm: bool = False
-) -> Generator[Effect[C], object, Sent[T]]:
-    result = yield Send(call, budget, confirm)
-    assert isinstance(result, Sent)  # noqa: S101  the driver's part of the contract
-    return result
-
-
-def _value(sent: Sent[T]) -> T:
-    if sent.error is not None:
-        raise sent.error
-    return sent.value  # type: ignore[return-value]  T may be None itself

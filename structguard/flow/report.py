@@ -8,7 +8,7 @@ Source: DESIGN "Public face".
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ _attached: dict[int, tuple[weakref.ref[object], Info]] = {}
 
 
 @contextmanager
-def watch() -> Iterator[list[Info]]:
+def watch() -> Generator[list[Info]]:
     """
     Collect one Info per call made in this context, whatever the face; tasks started inside count.
 

@@ -8,13 +8,12 @@ the chain. Text and prompt are left alone. Source: DESIGN "Order of layers", spe
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from structguard import schema
 from structguard.errors import ProviderError
 from structguard.events import Observer, ignore
 from structguard.flow import Info, Send, Sent, Served, adrive, attach, tell
@@ -23,6 +22,7 @@ from structguard.memo import Memo
 from structguard.memo.keys import routing_digest
 from structguard.options import Policy
 from structguard.refusal import RequestFacts, detect_refusal, refusal_of
+from structguard.schema import advise, as_format, digest
 from structguard.service import Clock, Complete, EventStream, OpenStream, Provider, Status
 from structguard.types import (
     Api,
@@ -72,18 +72,18 @@ class RequestCall:
     @property
     def key(self) -> MemoKey:
         """The whole key."""
-        provider, wanted = self.layer.provider, self.format
-        is_schema = isinstance(wanted, JsonSchema)
+        provider = self.layer.provider
+        wanted = self.format if isinstance(self.format, JsonSchema) else None
         return MemoKey(
             provider=provider.id,
             model=self.request.model or "",
             base_url=provider.base_url,
             api=provider.api_for(self.request.model),
-            format="json_schema" if is_schema else "json_object",
+            format="json_schema" if wanted else "json_object",
             routing=routing_digest(self.request.extra_body.get("provider")),
             flags=self.flags,
-            schema=schema.digest(wanted.schema) if is_schema else "",
-            strict=wanted.strict if is_schema else None,
+            schema=digest(wanted.schema) if wanted else "",
+            strict=wanted.strict if wanted else None,
         )
 
     def degraded(self) -> RequestCall:
@@ -105,7 +105,7 @@ class RequestCall:
 
     def advice(self) -> str:
         """What the schema would have to change to fit OpenAI's strict mode."""
-        return schema.advise(self.format.schema) if isinstance(self.format, JsonSchema) else ""
+        return advise(self.format.schema) if isinstance(self.format, JsonSchema) else ""
 
 
 @dataclass(slots=True)
@@ -160,7 +160,7 @@ class Degrade:
         """The layer over a streamed call: guarded until the first event, never re-sent after it."""
 
         @asynccontextmanager
-        async def guarded(request: Request, /) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        async def guarded(request: Request, /) -> AsyncGenerator[AsyncIterator[StreamEvent]]:
             call, budget = self._begin(request, streaming=True)
             async with AsyncExitStack() as opened:
 
@@ -185,7 +185,7 @@ class Degrade:
         """A broken schema is a ValueError here, before anything is sent."""
         if request.model is None and self.model is not None:
             request = replace(request, model=self.model)
-        wanted = schema.as_format(request.response_format)
+        wanted = as_format(request.response_format)
         in_extra = {"response_format", "text"}.intersection(request.extra_body)
         call = RequestCall(
             layer=self,
@@ -204,7 +204,7 @@ class Degrade:
         left = None if budget.attempts is None else max(1, budget.attempts - budget.spent)
         return replace(request, timeout=effect.budget or request.timeout, attempts=left)
 
-    def _failed(self, call: RequestCall, error: Exception, budget: _Budget) -> Sent[T]:
+    def _failed(self, call: RequestCall, error: Exception, budget: _Budget) -> Sent[Any]:
         budget.spent += error.requests if isinstance(error, ProviderError) else 1
         left = None if budget.deadline is None else budget.deadline - self.clock()
         return Sent(error=error, refusal=self._judge(call, error), status=_status(error), left=left)
@@ -219,6 +219,7 @@ class Degrade:
             tools="tools" in flags,
             stream="stream" in flags,
             reasoning="reasoning" in flags,
+            api=self.provider.api_for(call.request.model),
         )
         unnamed, also = self.policy.unnamed, self.policy.also_statuses
         if not isinstance(error, ProviderError):
@@ -229,7 +230,7 @@ class Degrade:
             error.failure.status,
             error.failure.body,
             sent=facts.sent,
-            api=self.provider.api_for(call.request.model),
+            api=facts.api,
             tools=facts.tools,
             stream=facts.stream,
             reasoning=facts.reasoning,
@@ -256,7 +257,7 @@ class Degrade:
             error.requests = budget.spent
             raise
 
-    def _tell(self, call: RequestCall, served: Served[T], reply: Completion | None) -> None:
+    def _tell(self, call: RequestCall, served: Served[Any], reply: Completion | None) -> None:
         told = Info(
             provider=self.provider.id,
             model=call.request.model or "",
@@ -342,7 +343,9 @@ class _MarkedEvents:
         return self
 
     async def __anext__(self) -> StreamEvent:
-        event = next(self._head, None) or await anext(self._served.value.events)
+        event = next(self._head, None)
+        if event is None:
+            event = await anext(self._served.value.events)
         if isinstance(event, Finished):
             return Finished(_marked(event.completion, self._served, self._budget))
         return event
@@ -381,7 +384,7 @@ def _status(error: Exception) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def _marked(reply: Completion, served: Served[T], budget: _Budget) -> Completion:
+def _marked(reply: Completion, served: Served[Any], budget: _Budget) -> Completion:
     """The reply with how it was served; a provider that left the format out itself is believed."""
     enforced = False if reply.enforced is False else served.enforced
     requests = reply.requests + budget.spent

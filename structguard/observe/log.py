@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import assert_never
 
-from structguard import events as ev
+import structguard.events as ev
 
 _log = logging.getLogger("structguard")
 

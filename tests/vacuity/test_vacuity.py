@@ -40,7 +40,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("mutation", mutations(), ids=lambda mutation: mutation.name)
+@pytest.mark.parametrize("mutation", list(mutations()), ids=lambda mutation: mutation.name)
 def test_breaking_the_rule_turns_its_tests_red(mutation: Mutation, copy: Path) -> None:
     target = copy / mutation.file
     whole = target.read_text()

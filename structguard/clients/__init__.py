@@ -1,0 +1,1 @@
+"""Faces for other people's code: a wrapped SDK client, a guarded function, a transport."""
