@@ -1,0 +1,204 @@
+"""
+Which of the candidates is the answer: the schema decides.
+
+fits > no unknown keys > fenced > not unwrapped > strict > not coerced > whole; equal values
+collapse, different ones are reported. Nothing that does not fit is ever taken.
+Source: spec parse, steps 7 and 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from structguard.errors import Attempt
+from structguard.reading.convert import convert
+from structguard.reading.placeholders import is_placeholder, is_schema
+from structguard.reading.shapes import shapes
+from structguard.reading.target import Target
+from structguard.reading.values import Candidate
+from structguard.types import as_mapping
+
+_JUDGED: Final = 200  # candidates that are put to the validator
+_SHOWN: Final = 20  # alternatives reported
+
+
+@dataclass(slots=True)
+class Choice:
+    """The candidates that fit, best first, and why the others do not."""
+
+    fitting: list[Candidate] = field(default_factory=list[Candidate])
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    echoes: int = 0
+    placeholders: int = 0
+
+    def refuse(self, candidate: Candidate, why: str) -> None:
+        """Remember why a candidate is not the answer."""
+        if len(self.attempts) < 50:
+            self.attempts.append(Attempt(source=candidate.source, span=candidate.span, why=why))
+
+
+def choose(
+    candidates: list[Candidate], target: Target | None, text: str, *, coerce: bool
+) -> Choice:
+    """Judge the candidates; `fitting` of the result is in order of preference."""
+    choice = Choice()
+    rejected: list[Candidate] = []
+    judged = 0
+    for candidate in candidates:
+        why = _refusal(candidate, target, text)
+        if why:
+            choice.echoes += why == "it is the schema itself"
+            choice.placeholders += why == "it holds only placeholders"
+            choice.refuse(candidate, why)
+            continue
+        judged += 1
+        if judged > _JUDGED:
+            break
+        if target is None:
+            choice.fitting.append(candidate)
+        elif fit := fitted(candidate, target, coerce=coerce):
+            choice.fitting.append(fit)
+        else:
+            rejected.append(candidate)
+    if target is not None:
+        _listed(choice, candidates, target, coerce=coerce)
+        for candidate in rejected:
+            choice.refuse(candidate, _misfit(candidate, target))
+    choice.fitting.sort(key=lambda c: _rank(c, target, text), reverse=True)
+    return choice
+
+
+def _misfit(candidate: Candidate, target: Target) -> str:
+    faults = target.validator.errors(candidate.value, limit=1)
+    return str(faults[0]) if faults else "it does not fit the schema"
+
+
+def _refusal(candidate: Candidate, target: Target | None, text: str) -> str | None:
+    """Why a candidate is refused whatever the schema says of it."""
+    if target is not None and is_schema(candidate.value, target.format.schema):
+        return "it is the schema itself"
+    if candidate.source != "json" and is_placeholder(candidate.value):
+        return "it holds only placeholders"
+    if candidate.repairs and target is not None and not target.shares_a_key(candidate.value):
+        return "it has no key the schema names"
+    if candidate.guessed and not _stands_out(candidate, text):
+        return "unquoted words inside a sentence"
+    return None
+
+
+def _stands_out(candidate: Candidate, text: str) -> bool:
+    """Whether a value begins its own line or follows a colon or a fence."""
+    start = candidate.span[0]
+    before = text[max(0, start - 80) : start].rstrip(" \t")
+    return candidate.fenced or not before or before[-1] in "\n:>`\uff1a"
+
+
+def fitted(candidate: Candidate, target: Target, *, coerce: bool) -> Candidate | None:
+    """The candidate in the shape that fits, or None."""
+    plain = _as_it_is(candidate, target, coerce=coerce)
+    if plain is not None and target.shares_a_key(plain.value):
+        return plain
+    for value in shapes(candidate.value, target):
+        inner = _as_it_is(replace(candidate, value=value, unwrapped=True), target, coerce=coerce)
+        wrapped = isinstance(candidate.value, list) and as_mapping(value) is not None
+        if inner is None or (wrapped and not _may_wrap(candidate)):
+            continue
+        if target.shares_a_key(inner.value):
+            return inner
+    return plain
+
+
+def _may_wrap(candidate: Candidate) -> bool:
+    """A list in prose may be a footnote; it is wrapped when it stands alone or holds objects."""
+    values = candidate.value if isinstance(candidate.value, list) else []
+    return candidate.whole or candidate.fenced or any(isinstance(v, dict) for v in values)
+
+
+def _as_it_is(candidate: Candidate, target: Target, *, coerce: bool) -> Candidate | None:
+    if _builds(candidate.value, target):
+        return candidate
+    value, coercions = convert(candidate.value, target, coerce=coerce)
+    if coercions and _builds(value, target):
+        return replace(candidate, value=value, coercions=[*candidate.coercions, *coercions])
+    return None
+
+
+def _builds(value: object, target: Target) -> bool:
+    return target.validator.is_valid(value) and target.builds(value)
+
+
+def _listed(choice: Choice, candidates: list[Candidate], target: Target, *, coerce: bool) -> None:
+    """An array schema, or a one-array object, and several objects that fit its items: the list."""
+    if choice.fitting and not all(c.coercions or c.unwrapped for c in choice.fitting):
+        return
+    objects = [c for c in candidates if isinstance(c.value, dict) and not c.guessed]
+    if len(objects) < 2 or target.types is None or not target.types & {"array", "object"}:
+        return
+    for kept in _fitting_items(objects, target, coerce=coerce):
+        if len(kept) < 2:
+            continue
+        first, last = kept[0], kept[-1]
+        choice.fitting[:] = [
+            Candidate(
+                [c.value for c in kept],
+                (first.span[0], last.span[1]),
+                "concatenated",
+                repairs=[note for c in kept for note in c.repairs][:500],
+                warnings=[w for c in kept for w in c.warnings][:20],
+                complete=all(c.complete for c in kept),
+                coercions=[
+                    ((index, *path), old, new)
+                    for index, c in enumerate(kept)
+                    for path, old, new in c.coercions
+                ],
+            )
+        ]
+        return
+
+
+def _fitting_items(
+    objects: list[Candidate], target: Target, *, coerce: bool
+) -> Iterator[list[Candidate]]:
+    """Those of the objects that may be items, converted, when the list of them fits."""
+    if target.types is None or "array" not in target.types:
+        return
+    kept: list[Candidate] = []
+    for candidate in objects:
+        fit = _as_it_is(replace(candidate, value=[candidate.value]), target, coerce=coerce)
+        if fit is None and coerce:
+            called = next(iter(shapes(candidate.value, target)), None)
+            fit = _as_it_is(replace(candidate, value=[called]), target, coerce=coerce)
+        if fit is not None and isinstance(fit.value, list):
+            coercions = [(path[1:], old, new) for path, old, new in fit.coercions]
+            kept.append(replace(fit, value=fit.value[0], coercions=coercions))
+    if target.validator.is_valid([c.value for c in kept]):
+        yield kept
+
+
+def _rank(candidate: Candidate, target: Target | None, text: str) -> tuple[bool, ...]:
+    unknown = target is not None and target.unknown(candidate.value) > 0
+    return (
+        not unknown,
+        candidate.fenced,
+        not candidate.unwrapped,
+        not candidate.repairs and candidate.complete,
+        not candidate.coercions,
+        candidate.whole,
+        _stands_out(candidate, text),
+    )
+
+
+def alternatives(choice: Choice, best: object) -> tuple[object, ...]:
+    """The other values that fit, each once."""
+    found: list[object] = []
+    for candidate in choice.fitting[1 : _SHOWN + 1]:
+        if not any(same(candidate.value, other) for other in (best, *found)):
+            found.append(candidate.value)
+    return tuple(found)
+
+
+def same(one: object, other: object) -> bool:
+    """Equality that keeps 1 and true apart; nested ones are left to Python."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)

@@ -1,0 +1,146 @@
+"""
+Does this quote close its string? Only if structure follows it.
+
+After a comma, in an object a key with its colon must follow, in an array a value; a bracket must
+close something that is open. What a quote inside prose is followed by does not look like that.
+Source: spec parse, step 9.
+"""
+
+from __future__ import annotations
+
+import re
+
+from structguard.reading.cursor import Cursor
+from structguard.reading.lookahead import (
+    BARE_KEY,
+    BLANK,
+    CLOSER_RUN,
+    CLOSERS,
+    COLONS,
+    COMMAS,
+    ELLIPSIS,
+    LITERAL,
+    LOOSE_KEY,
+    ODD_KEY,
+    QUOTED_KEY,
+    QUOTES,
+    skip,
+)
+from structguard.reading.marks import MARK
+
+_ARRAY_VALUE = re.compile(r"[\"'\u201c\u201e{\[\]}\-.0-9]")
+
+
+def closes_key(cursor: Cursor, after: int) -> bool:
+    """Whether a quote before `after` ends a key: a colon follows, or the text ends."""
+    text, end = cursor.text, cursor.end
+    position = skip(text, after, end)
+    return position >= end or text[position] in COLONS
+
+
+def closes_value(cursor: Cursor, after: int, *, nested: int) -> bool:
+    """
+    Whether a quote before `after` ends a value.
+
+    `nested` counts brackets that JSON inside the string has opened: its quotes are content.
+    """
+    text, end = cursor.text, cursor.end
+    position = BLANK.match(text, after, end).end()  # type: ignore[union-attr]
+    if position < end and text[position] in "/#":
+        position = skip(text, position, end)
+    if position >= end:
+        return True
+    char = text[position]
+    if char in COMMAS or char == ";":
+        return not nested and _after_comma(cursor, position + 1)
+    if char in CLOSERS:
+        return _at_closer(cursor, position, nested=nested)
+    if nested:
+        return False
+    return _at_other(cursor, after, position)
+
+
+def _at_other(cursor: Cursor, after: int, position: int) -> bool:
+    """A quote is followed by neither comma nor bracket: is a comma missing, or is it a mark?"""
+    text, end, top = cursor.text, cursor.end, cursor.top
+    char = text[position]
+    if char == "\\":
+        return position + 1 < end and text[position + 1] in ",]}"
+    if char == "`":
+        return text.startswith("```", position)
+    if char in "<[":
+        return MARK.match(text, position, end) is not None
+    if char in COLONS:
+        return top.members is None and len(cursor.stack) > 1 and not top.called
+    if position == after:
+        return False
+    newline = "\n" in text[after:position]
+    if top.members is None:
+        return char in QUOTES or (newline and char in "{[")
+    if QUOTED_KEY.match(text, position, end):
+        return True
+    return newline and BARE_KEY.match(text, position, end) is not None
+
+
+def _after_comma(cursor: Cursor, position: int) -> bool:
+    """What follows a comma after a quote: a member of the innermost container?"""
+    text, end, top = cursor.text, cursor.end, cursor.top
+    start = position
+    position = skip(text, position, end)
+    if position >= end:
+        return True
+    if text[position] in COMMAS:
+        position = skip(text, position + 1, end)
+    if position >= end or text[position] in "}]" or ELLIPSIS.match(text, position):
+        return True
+    if top.members is None:
+        return _starts_value(cursor, position)
+    if QUOTED_KEY.match(text, position, end) or ODD_KEY.match(text, position, end):
+        return True
+    if text[position] in QUOTES:
+        return _dangles(cursor, position)
+    if text[position] == "{":
+        return len(cursor.stack) > 1 and cursor.stack[-2].members is None
+    return _bare_member(cursor, start, position)
+
+
+def _bare_member(cursor: Cursor, comma: int, position: int) -> bool:
+    """An unquoted key after a comma: in an object of such keys, a known one, or on its own line."""
+    text, end = cursor.text, cursor.end
+    key = LOOSE_KEY.match(text, position, end)
+    if key is None:
+        return False
+    return cursor.top.bare or key.group("a") in cursor.known or "\n" in text[comma:position]
+
+
+def _dangles(cursor: Cursor, position: int) -> bool:
+    """Whether the text ends inside a key."""
+    rest = cursor.text[position : min(position + 130, cursor.end)]
+    return position + len(rest) == cursor.end and not re.search(r"[\"'][^\"']*[\"'].", rest)
+
+
+def _starts_value(cursor: Cursor, position: int) -> bool:
+    text = cursor.text
+    if _ARRAY_VALUE.match(text, position) or LITERAL.match(text, position):
+        return True
+    return cursor.top.bare or text[position] == "("
+
+
+def _at_closer(cursor: Cursor, position: int, *, nested: int) -> bool:
+    """A bracket follows: does it close something open, with structure after it?"""
+    text, end = cursor.text, cursor.end
+    run = CLOSER_RUN.match(text, position, end)
+    if run is None:
+        return False
+    closers = [CLOSERS[c] for c in run.group() if c in CLOSERS]
+    if not cursor.holds(closers[0]):
+        return False
+    after = skip(text, run.end(), end)
+    if after >= end:
+        return not nested or len(closers) > nested
+    closed = len(closers) >= max(1, len(cursor.stack) - 1)  # one may be lost
+    if text[after] in COMMAS or text[after] == ";":
+        return not nested
+    if nested:
+        return False
+    return closed or "\n" in text[run.end() : after] or text[after] in "\"'`<[{"

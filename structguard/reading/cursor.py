@@ -1,0 +1,107 @@
+"""
+The state of one repairing read: where it stands, what is open, what was repaired.
+
+Source: spec parse, step 9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from structguard.reading.lookahead import CLOSERS
+from structguard.reading.values import Repair
+
+DEPTH: Final = 200
+NOTES: Final = 500  # repairs kept of one value; the last one then says that there were more
+MISSING: Final = object()
+"""Stands for a value that is not there: its key is left out."""
+
+
+class GiveUp(Exception):
+    """No value here; `at` is where reading stopped, `resume` where another value may begin."""
+
+    def __init__(self, why: str, at: int, resume: int | None = None) -> None:
+        super().__init__(why)
+        self.why = why
+        self.at = at
+        self.resume = resume
+
+
+@dataclass(slots=True)
+class Frame:
+    """An open object, array, parenthesis or call. `key` waits for its value (objects)."""
+
+    closer: str
+    start: int
+    members: dict[str, object] | None = None
+    items: list[object] = field(default_factory=list[object])
+    key: str | None = None
+    bare: bool = False  # its keys are unquoted
+    called: bool = False  # name(value): stands for the value
+
+    def put(self, value: object) -> None:
+        """Add a finished value: under the waiting key, or at the end."""
+        if self.members is None:
+            if value is not MISSING:
+                self.items.append(value)
+        elif self.key is not None:
+            if value is not MISSING:
+                self.members[self.key] = value
+            self.key = None
+
+    @property
+    def value(self) -> object:
+        """What the frame has become."""
+        if self.members is not None:
+            return self.members
+        if self.called:
+            return self.items[0] if len(self.items) == 1 else MISSING
+        return self.items
+
+
+@dataclass(slots=True)
+class Cursor:
+    """Text, position and findings. `known` are the property names of the schema ("" when none)."""
+
+    text: str
+    position: int
+    end: int
+    known: frozenset[str] = frozenset()
+    partial: bool = False
+    stack: list[Frame] = field(default_factory=list[Frame])
+    notes: list[Repair] = field(default_factory=list[Repair])
+    quoted: int = 0  # strings in quotes, and numbers and literals as values
+    bare: int = 0  # unquoted text taken as a string
+    cut: bool = False  # the text ended inside
+    expects_separator: bool = False  # a value was read: a comma or a closer comes next
+
+    def note(self, kind: str, position: int) -> None:
+        """Count one repair."""
+        if len(self.notes) < NOTES:
+            self.notes.append((kind, position))
+        elif len(self.notes) == NOTES:
+            self.notes.append(("more repairs", position))
+
+    def push(self, opener_closer: str, *, called: bool = False) -> None:
+        """Open a container at the current position."""
+        if len(self.stack) >= DEPTH:
+            raise GiveUp("nested too deeply", self.position, self.position)
+        self.stack.append(
+            Frame(
+                opener_closer,
+                self.position,
+                members={} if opener_closer == "}" else None,
+                called=called,
+            )
+        )
+
+    @property
+    def top(self) -> Frame:
+        """The innermost open container."""
+        return self.stack[-1]
+
+    def holds(self, closer: str) -> bool:
+        """Whether this closer belongs to anything that is open."""
+        wanted = CLOSERS[closer]
+        return any(frame.closer == wanted for frame in self.stack)

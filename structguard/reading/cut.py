@@ -1,0 +1,41 @@
+"""
+A text of which only the end is missing: what stands there for certain.
+
+A dangling key, half a literal, half an escape and half a number (`1.`, `2e`) always go. A string or
+a number that the end cuts goes too unless `partial` is asked for. Source: spec parse, step 4.
+"""
+
+from __future__ import annotations
+
+import re
+
+import jiter
+
+from structguard.reading.strict import NotStrict, holds_infinity
+
+_OUTSIDE = re.compile(r'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+_NUMBER_AT_END = re.compile(r"[-+.0-9eE]+\Z")
+
+
+def cut_json(text: str, *, partial: bool) -> object:
+    """
+    The value of a strict JSON text whose end is missing.
+
+    Raises:
+        NotStrict: more than the end is missing, or nothing is left.
+    """
+    outside = _OUTSIDE.match(text)
+    in_string = outside is not None and outside.end() < len(text)
+    if not in_string and not partial and (number := _NUMBER_AT_END.search(text[-5000:])):
+        text = text[: len(text) - len(number.group())]
+    try:
+        value: object = jiter.from_json(
+            text.encode(),
+            allow_inf_nan=False,
+            partial_mode="trailing-strings" if partial else True,
+        )
+    except (ValueError, UnicodeEncodeError) as error:
+        raise NotStrict(str(error)) from None
+    if not isinstance(value, dict | list) or holds_infinity(value):
+        raise NotStrict("nothing certain stands before the cut")
+    return value

@@ -1,0 +1,59 @@
+r"""
+LaTeX commands that JSON took for escapes: `\frac` decodes to a form feed and "rac".
+
+Strictly valid JSON, so it is only a warning; `latex=True` restores the command.
+Source: spec parse, step 2.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from structguard.types import as_mapping
+
+_NAMES: Final = {
+    "\b": "eta|ar|egin|inom|ig[lgr]?|oldsymbol|mod|mathbb|oxed|ullet|ot|ecause",
+    "\f": "rac|orall|box|rown|lat",
+    "\t": "heta|imes|ext(?:bf|it|rm|tt)?|au|an|ilde|o|riangle|frac|op|herefore",
+    "\n": "abla|eq|u|e|ot(?:in)?|i|eg|ewline|ormalsize",
+    "\r": "ight|ho|m|angle|ightarrow|ceil|floor|aise",
+}
+_COMMAND = re.compile(
+    "|".join(f"{re.escape(char)}(?:{names})(?![A-Za-z])" for char, names in _NAMES.items())
+)
+_CERTAIN = re.compile(
+    r"(?<!\\)(?:\\\\)*\\(?:[bf](?=[a-z]{2})|t(?:heta|imes|extbf)|nabla|rho\b|right\b)"
+)
+_LETTERS: Final = {"\b": "b", "\f": "f", "\t": "t", "\n": "n", "\r": "r"}
+WARNING: Final = "escapes that look like LaTeX commands were decoded as JSON says; see latex=True"
+
+
+def latex_warning(text: str) -> str | None:
+    """A warning when the text holds escapes that were probably LaTeX commands."""
+    return WARNING if _CERTAIN.search(text) else None
+
+
+def restore_latex(value: object, warnings: list[str]) -> object:
+    """A copy of the value in which LaTeX commands have their backslash again."""
+    box: list[object] = [value]
+    waiting: list[tuple[dict[str, object] | list[object], str | int]] = [(box, 0)]
+    changed = 0
+    while waiting:
+        holder, key = waiting.pop()
+        item = holder[key]  # type: ignore[index,call-overload]
+        if isinstance(item, str):
+            fixed = _COMMAND.sub(lambda m: f"\\{_LETTERS[m.group()[0]]}{m.group()[1:]}", item)
+            changed += fixed != item
+            holder[key] = fixed  # type: ignore[index,call-overload]
+        elif isinstance(item, list):
+            copied: list[object] = list(item)
+            holder[key] = copied  # type: ignore[index,call-overload]
+            waiting.extend((copied, index) for index in range(len(copied)))
+        elif (mapping := as_mapping(item)) is not None:
+            members = dict(mapping)
+            holder[key] = members  # type: ignore[index,call-overload]
+            waiting.extend((members, name) for name in members)
+    if changed:
+        warnings.append(f"LaTeX commands were restored in {changed} strings")
+    return box[0]

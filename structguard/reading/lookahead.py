@@ -1,0 +1,85 @@
+"""
+Bounded look-ahead: what the repairing reader may know about the text it has not read yet.
+
+Every pattern has an upper bound on what it reads, so that a look at each quote of a hostile text
+still costs a constant. Source: spec parse, step 9.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+SPACE: Final = r"\s\u200b\u2060\ufeff"
+WORDS: Final = 64  # longest unquoted key, characters
+_KEY: Final = 120  # longest quoted key that look-ahead recognises
+
+BLANK = re.compile(rf"[{SPACE}]*+")
+COMMENT = re.compile(
+    r"//[^\n]{0,2000}|/\*(?:[^*]|\*(?!/)){0,5000}+\*/|#(?!#)[^\n]{0,2000}|<!--.{0,500}?-->"
+)
+ELLIPSIS = re.compile(r"(?:\.{3,}|\u2026)")
+
+# Which characters end a string that this one began.
+QUOTES: Final[dict[str, str]] = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "\u201c": '\u201d\u201c"',
+    "\u201d": '\u201d"',
+    "\u201e": '\u201c\u201d"',
+    "\u2018": "\u2019'",
+    "\u2019": "\u2019'",
+    "\u300c": "\u300d",
+    "\u00ab": "\u00bb",
+    "\u00b4": "\u00b4'",
+}
+COLONS: Final = ":\uff1a"
+COMMAS: Final = ",\uff0c\u3001"
+OPENERS: Final[dict[str, str]] = {"{": "}", "[": "]", "(": ")", "\uff5b": "}", "\uff3b": "]"}
+CLOSERS: Final[dict[str, str]] = {"}": "}", "]": "]", ")": ")", "\uff5d": "}", "\uff3d": "]"}
+
+_Q: Final = "[\"'`\u201c\u201d\u2018\u2019\u201e]"
+QUOTED_KEY = re.compile(
+    rf"""\\?(?:"(?P<a>[^"\\\n]{{0,{_KEY}}})\\?"|'(?P<b>[^'\\\n]{{0,{_KEY}}})'"""
+    rf"""|[\u201c\u2018\u201d](?P<c>[^\u201d\u2019\u201c"\n]{{0,{_KEY}}})[\u201d\u2019"])\s{{0,40}}[:\uff1a]"""
+)
+# A quoted key whose text holds unescaped quotes itself: "k"e"y":
+ODD_KEY = re.compile(rf"""(?P<q>["'])[^\n:,{{}}]{{1,{_KEY}}}(?P=q)\s{{0,10}}[:\uff1a]""")
+BARE_KEY = re.compile(rf"(?P<a>[^\W\d][\w$.-]{{0,{WORDS}}})\s{{0,10}}[:\uff1a](?!//)")
+LOOSE_KEY = re.compile(
+    rf"(?P<a>[^\s:\uff1a,\uff0c{{}}\[\]<>\"'`\n][^:\uff1a,\uff0c{{}}\[\]\n\"]{{0,{WORDS}}}?)[\"']?"
+    r"\s{0,10}[:\uff1a](?!//)"
+)
+VALUE_START = re.compile(
+    r"\s{0,40}(?:[\"'{\[\u201c\-\d.]|(?:true|false|null|True|False|None|TRUE|FALSE|NULL|NaN)\b)"
+)
+LITERAL = re.compile(r"(?:true|false|null|none|undefined|nan|-?infinity)(?![\w-])", re.IGNORECASE)
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+")
+CLOSER_RUN = re.compile(rf"(?:[{SPACE}]{{0,200}}[}}\])\uff5d\uff3d]){{1,16}}")
+TAIL = re.compile(rf"[{SPACE}}}\])]*\Z")
+
+
+def blank(text: str, position: int, end: int) -> int:
+    """The first position at or after `position` that is not white space."""
+    found = BLANK.match(text, position, end)
+    return found.end() if found else position
+
+
+def skip(text: str, position: int, end: int) -> int:
+    """The first position at or after `position` that is neither white space nor a comment."""
+    position = blank(text, position, end)
+    while position < end and text[position] in "/#<":
+        comment = COMMENT.match(text, position, end)
+        if comment is None or comment.end() == position:
+            break
+        position = blank(text, comment.end(), end)
+    return position
+
+
+def key_at(text: str, position: int, end: int) -> str | None:
+    """The quoted key that stands here together with its colon."""
+    found = QUOTED_KEY.match(text, position, end)
+    if found is None:
+        return None
+    return next(group for group in found.groups() if group is not None)

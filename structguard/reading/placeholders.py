@@ -1,0 +1,64 @@
+"""
+Values that are none: the schema handed back, or a template whose fields are still to be filled.
+
+Source: spec parse, step 7.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from structguard.types import as_mapping, as_sequence
+
+_TYPE_WORDS: Final = frozenset(
+    {"string", "str", "text", "integer", "int", "number", "float", "boolean", "bool", "object",
+     "array", "list", "null", "any", "..."}
+)  # fmt: skip
+_TEMPLATE = re.compile(
+    r"<[^<>]{1,80}>|\{\{?[^{}\"\'\n:]{1,80}\}?\}|\[[A-Za-z][^\[\]\"\'\n:]{0,80}\]|\.\.\.|\u2026|_{3,}"
+    r"|(?:your|the|insert|enter|put)[ _][\w ]{1,40} here|(?:string|number|integer|boolean)\s*\|.*",
+    re.IGNORECASE,
+)
+_MOST: Final = 200  # leaves looked at
+
+
+def is_schema(value: object, schema: Mapping[str, object]) -> bool:
+    """Whether a value is the schema itself, or a copy of it with small changes."""
+    mapping = as_mapping(value)
+    if mapping is None:
+        return False
+    if mapping == schema:
+        return True
+    own = as_mapping(mapping.get("properties"))
+    asked = as_mapping(schema.get("properties"))
+    if own is None or asked is None or "properties" in asked:
+        return False
+    inner = [as_mapping(item) for item in own.values()]
+    described = [part for part in inner if part and {"type", "$ref", "anyOf", "enum"} & set(part)]
+    return bool(own) and set(own) <= set(asked) and len(described) == len(own)
+
+
+def is_placeholder(value: object) -> bool:
+    """Whether every text in the value is a template's, and there is at least one."""
+    waiting, texts = [value], 0
+    for _ in range(_MOST):
+        if not waiting:
+            break
+        item = waiting.pop()
+        if isinstance(item, str):
+            if not _is_template(item):
+                return False
+            texts += bool(item)
+        elif isinstance(item, int | float):
+            if item not in (0, 1):
+                return False
+        else:
+            waiting.extend((as_mapping(item) or {}).values() or as_sequence(item) or ())
+    return texts > 0 and not waiting
+
+
+def _is_template(text: str) -> bool:
+    bare = text.strip()
+    return not bare or bare.lower() in _TYPE_WORDS or _TEMPLATE.fullmatch(bare) is not None

@@ -1,0 +1,243 @@
+"""
+One left-to-right scan: every value in the text, strict where it is strict, repaired where not.
+
+Marks count only outside of values. Each read goes on behind the value; a read that fails is taken
+up one character on, within a budget of work that is a constant times the length.
+Source: spec parse, steps 5 and 6.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from structguard.errors import Attempt
+from structguard.reading.cursor import DEPTH, GiveUp
+from structguard.reading.cut import cut_json
+from structguard.reading.escaped import ESCAPED, offset_of, unescaped
+from structguard.reading.lookahead import SPACE, blank
+from structguard.reading.marks import REASONING_CLOSE, Event, Region, next_event
+from structguard.reading.repair import Repaired, repair
+from structguard.reading.strict import NotStrict, strict
+from structguard.reading.values import Candidate
+
+_BALANCE = re.compile(r'"(?:[^"\\]++|\\.)*+"|["{}\[\]]', re.DOTALL)
+_PAIRS: Final = {"{": "}", "[": "]"}
+_DATA_LANGUAGES: Final = frozenset(
+    {"", "json", "json5", "jsonc", "jsonl", "ndjson", "js", "javascript", "yaml", "text", "txt",
+     "output", "plaintext", "tool_call", "tool_code", "response"}
+)  # fmt: skip
+_FENCED_SCALAR = re.compile(
+    rf'[{SPACE}]*("(?:[^"\\\n]|\\.)*+"|-?[0-9][-+.0-9eE]*|true|false|null)[{SPACE}]*`{{2,}}'
+)
+_SURPLUS = re.compile(r"[\s}\]]{0,20},\s{0,40}[\"'][^\"'\n]{1,80}[\"']\s{0,10}:")
+_KEPT: Final = 2000  # candidates
+_ATTEMPTS: Final = 50
+_TRIES_AT_CUT: Final = 3
+_EFFORT: Final = 4  # times the length: what failing reads may cost together
+
+
+@dataclass(slots=True)
+class Found:
+    """What a scan found: candidates, failed reads, and why there may be none."""
+
+    candidates: list[Candidate] = field(default_factory=list[Candidate])
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    reasoned: bool = False
+    too_deep: bool = False
+    over_budget: bool = False
+
+    def fail(self, source: str, start: int, end: int, why: str) -> None:
+        """Remember a read that came to nothing."""
+        if len(self.attempts) < _ATTEMPTS:
+            self.attempts.append(Attempt(source=source, span=(start, end), why=why))
+
+
+@dataclass(slots=True)
+class Scanner:
+    """A scan of one answer. `known` are the schema's property names."""
+
+    text: str
+    known: frozenset[str]
+    partial: bool
+    found: Found = field(default_factory=Found)
+    spent: int = 0
+    escaped: bool = False  # escapes were taken off once
+    cut_tries: int = 0
+    fence: str | None = None  # language of the open fence
+    fence_end: int = -1  # where the fence's own line was opened
+
+    def scan(self, region: Region) -> Found:
+        """Collect the values of a region of the answer."""
+        position = region.start
+        while position < region.end and not self.found.over_budget:
+            event = next_event(self.text, position, region.end)
+            if event is None:
+                break
+            position = self._step(event, region)
+            if len(self.found.candidates) > _KEPT:
+                break
+        return self.found
+
+    def _step(self, event: Event, region: Region) -> int:
+        match event.kind:
+            case "opener":
+                return self._read(event.start, region.end)
+            case "fence":
+                return self._fence(event, region)
+            case "reasoning":
+                self.found.reasoned = True
+                closed = REASONING_CLOSE.search(self.text, event.end, region.end)
+                return self._scalar_tail(closed.end(), region) if closed else region.end
+            case "closer":
+                self.found.reasoned = True
+                for candidate in self.found.candidates:
+                    self.found.fail(candidate.source, *candidate.span, "part of the reasoning")
+                self.found.candidates.clear()
+                return self._scalar_tail(event.end, region)
+            case _:
+                return event.end
+
+    def _scalar_tail(self, start: int, region: Region) -> int:
+        """A scalar that is all of what follows the reasoning."""
+        text = self.text[start : min(region.end, start + 4400)].strip()
+        if text and start + 4400 > region.end and text[0] in '"-0123456789tfn':
+            try:
+                value, warnings = strict(text)
+            except NotStrict:
+                return start
+            begin = blank(self.text, start, region.end)
+            self.found.candidates.append(
+                Candidate(value, (begin, begin + len(text)), "embedded", warnings=warnings)
+            )
+        return start
+
+    def _fence(self, event: Event, region: Region) -> int:
+        if self.fence is not None and not event.language:
+            self.fence = None
+            return event.end
+        self.fence, self.fence_end = event.language, event.end
+        scalar = _FENCED_SCALAR.match(self.text, event.end, region.end)
+        if scalar:
+            try:
+                value, _ = strict(scalar.group(1))
+            except NotStrict:
+                return event.end
+            self.found.candidates.append(Candidate(value, scalar.span(1), "fenced", fenced=True))
+            return scalar.end(1)
+        return event.end
+
+    def _read(self, start: int, end: int) -> int:
+        """Read the value that begins at an opener; where to go on."""
+        stop = self._balanced(start, end)
+        if stop and self._strict(start, stop, end):
+            return stop
+        if stop == 0 and self._cut(start, end):
+            return end
+        return self._repair(start, end)
+
+    def _strict(self, start: int, stop: int, end: int) -> bool:
+        if _SURPLUS.match(self.text, stop, min(end, stop + 200)):
+            return False  # a closer too many: the object goes on
+        try:
+            value, warnings = strict(self.text[start:stop])
+        except NotStrict:
+            return False
+        self._keep(Candidate(value, (start, stop), "embedded", warnings=warnings))
+        return True
+
+    def _balanced(self, start: int, end: int) -> int | None:
+        """Where the brackets that open at `start` are closed; 0 if never, None if not in order."""
+        stack: list[str] = []
+        for token in _BALANCE.finditer(self.text, start, end):
+            char = token.group()
+            if len(char) > 1:
+                continue
+            if char in _PAIRS:
+                stack.append(_PAIRS[char])
+            if len(stack) > DEPTH or (char not in _PAIRS and (not stack or char != stack.pop())):
+                self.spent += token.end() - start
+                return None
+            if not stack:
+                return token.end()
+        return 0
+
+    def _cut(self, start: int, end: int) -> bool:
+        """The value runs to the end of the text in strict JSON: only its end is missing."""
+        if end != len(self.text) or self.cut_tries >= _TRIES_AT_CUT:
+            return False
+        self.cut_tries += 1
+        piece = self.text[start:end]
+        try:
+            strict(piece)
+        except NotStrict as error:
+            if not str(error).startswith("EOF"):
+                return False
+        try:
+            value = cut_json(piece, partial=self.partial)
+        except NotStrict:
+            return False
+        self._keep(Candidate(value, (start, end), "truncated", complete=False))
+        return True
+
+    def _repair(self, start: int, end: int) -> int:
+        if ESCAPED.match(self.text, start, end) and (stop := self._escaped(start, end)):
+            return stop
+        try:
+            found = repair(self.text, start, end, known=self.known, partial=self.partial)
+        except GiveUp as error:
+            return self._failed(start, error)
+        self._keep(self._repaired(start, found))
+        return max(found.end, start + 1)
+
+    def _escaped(self, start: int, end: int) -> int | None:
+        """A value whose quotes are all escaped: read it with one level of escapes taken off."""
+        if self.escaped:
+            return None
+        self.escaped = True
+        plain, offsets = unescaped(self.text, start, end)
+        try:
+            found = repair(plain, 0, len(plain), known=self.known, partial=self.partial)
+        except GiveUp:
+            return None
+        stop = offset_of(offsets, found.end, start)
+        candidate = self._repaired(start, found)
+        candidate.span = (start, stop)
+        notes = [(kind, offset_of(offsets, at, start)) for kind, at in found.notes]
+        candidate.repairs = [("escaped quotes", start), *notes]
+        self._keep(candidate)
+        return stop
+
+    def _repaired(self, start: int, found: Repaired) -> Candidate:
+        return Candidate(
+            found.value,
+            (start, found.end),
+            "repaired" if found.complete else "truncated",
+            repairs=found.notes,
+            complete=found.complete,
+            guessed=found.guessed,
+        )
+
+    def _failed(self, start: int, error: GiveUp) -> int:
+        self.found.fail("repaired", start, error.at, error.why)
+        self.spent += error.at - start
+        if error.why == "nested too deeply":
+            if self.found.too_deep:
+                self.found.over_budget = True
+            self.found.too_deep = True
+            return error.at
+        if error.resume is not None:
+            return max(error.resume, start + 1)
+        if self.spent > _EFFORT * len(self.text) + 10_000:
+            return max(error.at, start + 1)
+        return start + 1
+
+    def _keep(self, candidate: Candidate) -> None:
+        start = candidate.span[0]
+        opened = self.text[self.fence_end : start] if self.fence is not None else "x"
+        if not opened.strip() and self.fence in _DATA_LANGUAGES:
+            candidate.fenced = True
+            if candidate.source == "embedded":
+                candidate.source = "fenced"
+        self.found.candidates.append(candidate)

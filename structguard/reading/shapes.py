@@ -1,0 +1,74 @@
+"""
+Other shapes of one answer: a wrapper around the value, or the wrapper that is missing.
+
+One level only, always reported: a single key, `parameters`/`arguments` of a call, content blocks, a
+list of one; an array put under the one array property. Source: spec parse, step 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from structguard.reading.strict import NotStrict, strict
+from structguard.reading.target import Target
+from structguard.types import as_mapping, as_text
+
+_ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
+_NAMES: Final = ("name", "function", "tool", "tool_name", "action", "type", "id", "recipient_name")
+
+
+def shapes(value: object, target: Target) -> Iterator[object]:
+    """The value in the other shapes it may have been meant in, likeliest first."""
+    mapping = as_mapping(value)
+    if mapping is not None:
+        yield from _unwrapped(mapping)
+    elif isinstance(value, list):
+        if len(value) == 1 and as_mapping(value[0]) is not None:
+            yield value[0]
+        if target.one_array is not None:
+            yield {target.one_array: value}
+    elif isinstance(value, str):
+        yield from _decoded(value)
+
+
+def _unwrapped(mapping: Mapping[str, object]) -> Iterator[object]:
+    for key in _ARGUMENTS:
+        if key in mapping and any(name in mapping for name in _NAMES):
+            yield from _inner(mapping[key])
+    called = as_mapping(mapping.get("function"))
+    if called is not None and "arguments" in called:
+        yield from _inner(called["arguments"])
+    if len(mapping) == 1:
+        yield from _inner(next(iter(mapping.values())))
+
+
+def _inner(value: object) -> Iterator[object]:
+    if isinstance(value, str):
+        yield from _decoded(value)
+    yield value
+
+
+def _decoded(text: str) -> Iterator[object]:
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            yield strict(text)[0]
+        except NotStrict:
+            return
+
+
+def block_text(value: object) -> str | None:
+    """The text of content blocks (`[{"type": "text", "text": …}]`) or of a message around it."""
+    mapping = as_mapping(value)
+    if mapping is not None and "content" in mapping and "role" in mapping:
+        content = mapping["content"]
+        return content if isinstance(content, str) else block_text(content)
+    blocks = value if isinstance(value, list) else [value]
+    texts = [
+        text
+        for block in blocks
+        if (part := as_mapping(block)) is not None
+        and part.get("type") in ("text", "output_text")
+        and (text := as_text(part.get("text"))) is not None
+    ]
+    return "".join(texts) if texts and len(texts) == len(blocks) else None
