@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from structguard.events import ChainExhausted, Observer
 from structguard.layers.breaker import Breaker, Judge, one_line
@@ -30,6 +30,8 @@ from structguard.service import (
     stack,
 )
 from structguard.types import Api, Completion, Kind, Request, StreamEvent
+
+__all__ = ["FallbackChain", "Link"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,11 @@ class FallbackChain:
         known = ", ".join(repr(entry.name) for entry in self._links)
         raise ValueError(f"Request.provider {wanted!r} is no link of this chain; it has {known}")
 
+    @property
+    def partitions(self) -> int:
+        """How many partitions are remembered; never more than `BreakerOptions.partitions`."""
+        return len(self._breaker)
+
     def state(self, partition: str = "") -> tuple[LinkView, ...]:
         """Every link of a partition as it stands now: breaker, failures, which one serves."""
         return self._breaker.peek(partition).view(self._clock())
@@ -234,7 +241,7 @@ class FallbackChain:
 def _in_partition(request: Request, partition: str | None) -> Request:
     if partition is None or partition == request.partition:
         return request
-    return replace(request, partition=partition)
+    return request.derive(partition=partition)
 
 
 def _for_link(request: Request, entry: _Entry) -> Request:
@@ -242,7 +249,7 @@ def _for_link(request: Request, entry: _Entry) -> Request:
     model = entry.model or request.model
     if model == request.model and request.provider is None:
         return request
-    return replace(request, model=model, provider=None)
+    return request.derive(model=model, provider=None)
 
 
 def _attach(error: Exception, attempts: Sequence[tuple[str, Exception]]) -> None:
@@ -253,7 +260,8 @@ def _attach(error: Exception, attempts: Sequence[tuple[str, Exception]]) -> None
 def _told(number: int, view: LinkView, entry: _Entry) -> str:
     where = f"{number}. {view.link} ({entry.model or 'the model asked for'})"
     cooling = f" for {view.cools_for:.0f} s" if view.cools_for else ""
-    failures = f", {view.failures} failures in a row" if view.failures else ""
+    plural = "" if view.failures == 1 else "s"
+    failures = f", {view.failures} failure{plural} in a row" if view.failures else ""
     marks = (", serving" if view.serving else "") + (", being probed" if view.probing else "")
     reason = f": {view.reason}" if view.reason else ""
     return f"{where}: {view.mode}{cooling}{failures}{marks}{reason}"

@@ -198,6 +198,8 @@ class Partition:
         return self._asked_at is None or now - self._asked_at >= self.options.probe_interval
 
     def _next(self, now: float, tried: set[int]) -> int | None:
+        if self.override is None and not tried and not self._links[0].step:
+            return 0  # the everyday case, as the rest would find it
         for link in self._order(now):
             if link not in tried and self._open(link, now):
                 return link
