@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from structguard.schema import schema_name
 from structguard.types import (
     EFFORTS,
     Effort,
@@ -14,12 +15,14 @@ from structguard.types import (
     Message,
     Request,
     Tool,
+    ToolCall,
     as_mapping,
     as_sequence,
     as_text,
 )
 from structguard.wire.base import Undecodable, Unencodable, WireOptions
 from structguard.wire.media import text_only
+from structguard.wire.payload import loads
 
 _T = TypeVar("_T")
 
@@ -245,3 +248,65 @@ def decoded_request(**given: object) -> Request:
     except (TypeError, ValueError) as error:
         known = next((name for name in given if name in str(error)), "tools")
         raise Undecodable(str(error), param=known) from error
+
+
+def call_input(call: ToolCall) -> Mapping[str, object]:
+    """
+    A call's arguments as the object some vendors want.
+
+    Raises:
+        Unencodable: the model's text was no JSON object; it cannot go back over such a wire.
+    """
+    try:
+        value = as_mapping(loads(call.arguments.encode("utf-8", "surrogatepass")))
+    except ValueError:
+        value = None
+    if value is None:
+        raise Unencodable(
+            f"the arguments of call {call.id!r} are no JSON object, and this wire carries nothing"
+            " else; repair them or leave the call and its result out",
+            param="messages",
+        )
+    return value
+
+
+def budget_for(request: Request, cap: int | None) -> int | None:
+    """
+    Thinking tokens for the request's effort; they count against an explicit cap, so they leave
+    room for the answer.
+
+    Raises:
+        Unencodable: the cap leaves no room to think.
+    """
+    level = request.effort_level
+    if level is None:
+        return None
+    budget = BUDGETS[level] if cap is None else min(BUDGETS[level], cap - 1)
+    if budget < BUDGETS["minimal"]:
+        raise Unencodable(
+            f"an effort needs max_tokens of more than {BUDGETS['minimal']}, got {cap}",
+            param="max_tokens",
+        )
+    return budget
+
+
+def forced_tool(format: Format) -> Tool:  # noqa: A002  the field's word
+    """The format as the tool a model is made to call, for endpoints that have no other way."""
+    if isinstance(format, JsonObject):
+        return Tool(name="json_object", parameters={"type": "object"}, description=_FORCED)
+    return Tool(
+        name=schema_name(format),
+        parameters=format.schema,
+        description=format.description or _FORCED,
+        strict=bool(format.strict),
+    )
+
+
+_FORCED = "Give the answer by calling this tool."
+
+
+def forced_name(format: Format | None, options: WireOptions) -> str | None:  # noqa: A002
+    """The name of the tool the answer comes in, None where the format is sent natively."""
+    if format is None or options.structured == "native":
+        return None
+    return forced_tool(format).name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -35,6 +36,11 @@ class Inline(NamedTuple):
 
     media_type: str
     data: str
+
+    @classmethod
+    def of(cls, media_type: str, data: bytes) -> Inline:
+        """From the bytes themselves."""
+        return cls(media_type, base64.b64encode(data).decode())
 
     @property
     def url(self) -> str:

@@ -24,6 +24,7 @@ from structguard.types import (
     ToolCalled,
     Usage,
     as_mapping,
+    as_sequence,
 )
 from structguard.wire.base import BadReply
 from structguard.wire.payload import loads
@@ -45,11 +46,34 @@ class Reply:
     model: str | None = None
     id: str | None = None
     metadata: dict[str, object] = field(default_factory=dict[str, object])
+    _leading: int = 0  # reasoning parts at the end that nothing followed yet
 
-    def tie(self, last: int, call_id: str) -> None:
-        """Say of the last reasoning parts which call they led to."""
-        for at in range(len(self.reasoning) - last, len(self.reasoning)):
-            self.reasoning[at] = replace(self.reasoning[at], call_id=call_id)
+    def say(self, text: str) -> None:
+        """Text of the answer."""
+        self.text.append(text)
+        self._leading = 0
+
+    def decline(self, text: str) -> None:
+        """Words of declining."""
+        self.declined.append(text)
+        self._leading = 0
+
+    def think(self, part: Reasoning) -> None:
+        """Reasoning, in order."""
+        self.reasoning.append(part)
+        self._leading += 1
+
+    def call(self, call: ToolCall) -> None:
+        """A call; the reasoning right before it led to it and says so."""
+        self.calls.append(call)
+        for at in range(len(self.reasoning) - self._leading, len(self.reasoning)):
+            self.reasoning[at] = replace(self.reasoning[at], call_id=call.id)
+        self._leading = 0
+
+    def keep(self, item: object) -> None:
+        """An item that is not ours to read (a hosted tool's) and not ours to lose."""
+        items = as_sequence(self.metadata.get("items")) or ()
+        self.metadata = {**self.metadata, "items": [*items, item]}
 
     def completion(self, format: Format | None) -> Completion:  # noqa: A002  the field's word
         """

@@ -9,6 +9,7 @@ from structguard.types import (
     Finish,
     Format,
     Reasoning,
+    ToolCall,
     Usage,
     as_mapping,
     as_sequence,
@@ -72,43 +73,39 @@ def finish_of(given: Mapping[str, object]) -> Finish:
 
 
 def read_items(output: Sequence[object], reply: Reply) -> None:
-    """Messages, reasoning and calls in order; reasoning that leads to a call is tied to it."""
-    pending = 0  # reasoning parts at the end that no item followed yet
-    other: list[object] = []
+    """Messages, reasoning and calls in order."""
     for entry in output:
         item = as_mapping(entry) or {}
         match item.get("type"):
             case "message":
                 _read_message(item, reply)
-                pending = 0
             case "reasoning":
-                reply.reasoning.append(reasoning_of(item))
-                pending += 1
+                reply.think(reasoning_of(item))
             case "function_call":
-                call = tool_call(
-                    as_text(item.get("call_id")) or as_text(item.get("id")) or "",
-                    as_text(item.get("name")) or "",
-                    as_text(item.get("arguments")) or "",
-                )
-                reply.calls.append(call)
-                reply.tie(pending, call.id)
-                pending = 0
+                reply.call(call_of(item))
             case _:
-                other.append(entry)  # hosted tools' items: not ours to read, not ours to lose
-    if other:
-        reply.metadata = {**reply.metadata, "items": other}
+                reply.keep(entry)
+
+
+def call_of(item: Mapping[str, object]) -> ToolCall:
+    """One function_call item."""
+    return tool_call(
+        as_text(item.get("call_id")) or as_text(item.get("id")) or "",
+        as_text(item.get("name")) or "",
+        as_text(item.get("arguments")) or "",
+    )
 
 
 def _read_message(item: Mapping[str, object], reply: Reply) -> None:
     content = item.get("content")
     if isinstance(content, str):
-        reply.text.append(content)
+        reply.say(content)
     for entry in as_sequence(content) or ():
         part = as_mapping(entry) or {}
         if refusal := as_text(part.get("refusal")):
-            reply.declined.append(refusal)
+            reply.decline(refusal)
         else:
-            reply.text.append(as_text(part.get("text")) or "")
+            reply.say(as_text(part.get("text")) or "")
 
 
 def reasoning_of(item: Mapping[str, object]) -> Reasoning:

@@ -11,7 +11,6 @@ from structguard.types import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    ToolCall,
     ToolCalled,
     as_mapping,
     as_sequence,
@@ -21,8 +20,8 @@ from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireO
 from structguard.wire.faults import error_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import dumps
-from structguard.wire.reply import bad, finished, tool_call
-from structguard.wire.responses.reply import decode_reply, raise_error, resource
+from structguard.wire.reply import bad, finished
+from structguard.wire.responses.reply import call_of, decode_reply, raise_error, resource
 from structguard.wire.stream import SseDecoder
 
 _Place = tuple[str, object]  # what grows, and at which index of its item
@@ -168,7 +167,7 @@ class _Events:
             if item.done is None:
                 return  # an earlier call is still open: the order is the model's
             item.given = True
-            call = _call(item.done)
+            call = call_of(item.done)
             self._handed.add(call.id)
             out.append(ToolCalled(call))
 
@@ -197,11 +196,6 @@ def _place(name: str, event: Mapping[str, object]) -> _Place:
 
 def _text(event: Mapping[str, object], key: str) -> str:
     return as_text(event.get(key)) or ""
-
-
-def _call(item: Mapping[str, object]) -> ToolCall:
-    id_ = as_text(item.get("call_id")) or as_text(item.get("id")) or ""
-    return tool_call(id_, as_text(item.get("name")) or "", as_text(item.get("arguments")) or "")
 
 
 def _whole(item: _Item) -> Mapping[str, object]:

@@ -1,0 +1,205 @@
+"""Neutral request → Anthropic Messages body."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+
+from structguard.types import (
+    File,
+    Format,
+    Image,
+    Message,
+    Part,
+    Reasoning,
+    Request,
+    Text,
+    Tool,
+    ToolCall,
+)
+from structguard.wire.asking import (
+    budget_for,
+    call_input,
+    forced_tool,
+    model_of,
+    named_tool,
+    refuse,
+    refuse_names,
+    required_id,
+    schema_of,
+    system_text,
+)
+from structguard.wire.base import DEFAULTS, Body, Unencodable, WireOptions, sendable_format
+from structguard.wire.media import describe, inline, text_only
+from structguard.wire.payload import present, with_extra
+
+DEFAULT_MAX_TOKENS = 4096
+_CHOICES = frozenset({"auto", "none", "any"})
+_RESERVED = ("model", "messages", "stream")
+_REFUSED = ("frequency_penalty", "presence_penalty", "seed", "previous_response_id", "store",
+            "include")  # fmt: skip
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+
+
+def encode_request(
+    request: Request,
+    *,
+    format: Format | None = None,  # noqa: A002  the field's word
+    stream: bool = False,
+    options: WireOptions = DEFAULTS,
+) -> Body:
+    """The body of POST /v1/messages. Source: Anthropic API reference, Messages; spec wire."""
+    refuse("messages", request, *_REFUSED)
+    conversation = request.conversation
+    refuse_names("messages", conversation)
+    budget = budget_for(request, request.max_tokens)
+    tools = [*map(_tool, request.functions), *map(dict, request.hosted_tools)]
+    body = present(
+        model=model_of(request),
+        max_tokens=request.max_tokens or (options.max_tokens or DEFAULT_MAX_TOKENS) + (budget or 0),
+        system=system_text(conversation) or None,
+        messages=list(_turns(conversation)),
+        tools=tools or None,
+        tool_choice=_choice(request),
+        thinking=None if budget is None else {"type": "enabled", "budget_tokens": budget},
+        temperature=request.temperature,
+        top_p=request.top_p,
+        stop_sequences=list(request.stop) or None,
+    )
+    body |= _structured(request, format, options)
+    if stream:
+        body["stream"] = True
+    return with_extra(body, request.extra_body, reserved=_RESERVED)
+
+
+def _structured(
+    request: Request,
+    format: Format | None,  # noqa: A002  the field's word
+    options: WireOptions,
+) -> dict[str, object]:
+    if format is None:
+        return {}
+    if options.structured == "native":
+        wanted = {"type": "json_schema", "schema": dict(schema_of(format, "messages").schema)}
+        return {"output_config": {"format": wanted}}
+    if sendable_format(request, format, options) is None or request.effort is not None:
+        raise Unencodable(
+            "a format sent as a forced tool goes neither with other tools nor with an effort",
+            param="response_format",
+        )
+    tool = forced_tool(format)
+    return {"tools": [_tool(tool)], "tool_choice": {"type": "tool", "name": tool.name}}
+
+
+def _turns(conversation: tuple[Message, ...]) -> Iterator[dict[str, object]]:
+    results: list[object] = []  # results that follow one another are one user turn
+    for message in conversation:
+        if message.role == "tool":
+            results.append(_result(message))
+            continue
+        if results:
+            yield {"role": "user", "content": results}
+            results = []
+        if message.role == "user":
+            yield {"role": "user", "content": list(_blocks(message.content))}
+        elif message.role == "assistant":
+            yield {"role": "assistant", "content": list(_assistant(message))}
+    if results:
+        yield {"role": "user", "content": results}
+
+
+def _result(message: Message) -> dict[str, object]:
+    content = message.content
+    blocks = content if isinstance(content, str) else list(_blocks(content))
+    return {"type": "tool_result", "tool_use_id": required_id(message), "content": blocks}
+
+
+def _assistant(message: Message) -> Iterator[dict[str, object]]:
+    calls = {call.id for call in message.tool_calls}
+    yield from (_thinking(r) for r in message.reasoning if r.call_id not in calls)
+    text = text_only(message.content, where="an assistant message on the messages wire")
+    if text:
+        yield {"type": "text", "text": text}
+    for call in message.tool_calls:
+        yield from (_thinking(r) for r in message.reasoning if r.call_id == call.id)
+        yield _call(call)
+
+
+def _thinking(part: Reasoning) -> dict[str, object]:
+    if part.raw and part.raw.get("type") in _THINKING:
+        return dict(part.raw)
+    if part.signature:
+        return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+    raise Unencodable(
+        "the messages wire carries only reasoning it signed itself; drop the reasoning from the"
+        " message or answer over the wire it came from",
+        param="messages",
+    )
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    return {
+        "type": "tool_use",
+        "id": call.id,
+        "name": call.name,
+        "input": dict(call_input(call)),
+    }
+
+
+def _blocks(content: str | tuple[Part, ...]) -> Iterator[dict[str, object]]:
+    for part in (Text(content),) if isinstance(content, str) else content:
+        match part:
+            case Text(text):
+                yield {"type": "text", "text": text}
+            case Image():
+                yield {"type": "image", "source": _image(part)}
+            case File():
+                yield {
+                    "type": "document",
+                    "source": _document(part),
+                    **present(title=part.filename),
+                }
+
+
+def _image(part: Image) -> dict[str, object]:
+    if part.detail not in {None, "auto"}:
+        raise Unencodable(
+            f"the messages wire has no image detail, got {part.detail!r}", param="messages"
+        )
+    found = inline(part.url, what="an image")
+    if found is None:
+        return {"type": "url", "url": part.url}
+    return {"type": "base64", "media_type": found.media_type, "data": found.data}
+
+
+def _document(part: File) -> dict[str, object]:
+    if part.id is not None:
+        return {"type": "file", "file_id": part.id}
+    if part.url is not None:
+        return {"type": "url", "url": part.url}
+    found = inline(part.data or "", what=describe(part))
+    if found is not None and found.media_type == "application/pdf":
+        return {"type": "base64", "media_type": found.media_type, "data": found.data}
+    if found is not None and found.media_type == "text/plain":
+        text = base64.b64decode(found.data).decode("utf-8", "replace")
+        return {"type": "text", "media_type": "text/plain", "data": text}
+    raise Unencodable(
+        "the messages wire takes a file as PDF or plain text in a data URL, by URL or by id",
+        param="messages",
+    )
+
+
+def _tool(tool: Tool) -> dict[str, object]:
+    return present(
+        name=tool.name,
+        description=tool.description,
+        input_schema=dict(tool.parameters),
+        strict=True if tool.strict else None,
+    )
+
+
+def _choice(request: Request) -> object:
+    choice = request.tool_choice
+    if choice is None or choice in _CHOICES:
+        return None if choice is None else {"type": choice}
+    return {"type": "tool", "name": named_tool(choice, request.functions)}
