@@ -108,16 +108,21 @@ def _refuse_object(cursor: Cursor, position: int) -> None:
 
 
 def _ends_words(cursor: Cursor, position: int) -> bool:
-    text, end, top = cursor.text, cursor.end, cursor.top
+    text, end = cursor.text, cursor.end
     char = text[position]
     if char in "/#":
         return position > 0 and text[position - 1].isspace() and bool(COMMENT.match(text, position))
-    if char == "<":
-        return MARK.match(text, position, end) is not None
-    if char == "`":
-        return text.startswith("```", position)
+    if char in "<`":
+        return text.startswith("```", position) or MARK.match(text, position, end) is not None
     if char not in COMMAS and char != "\n":
         return False
+    return _structure_follows(cursor, position)
+
+
+def _structure_follows(cursor: Cursor, position: int) -> bool:
+    """Whether what follows this comma or line end is the next member or the container's end."""
+    text, end, top = cursor.text, cursor.end, cursor.top
+    char = text[position]
     after = skip(text, position + 1, end)
     if after >= end or text[after] in "}]" or text.startswith("```", after):
         return True

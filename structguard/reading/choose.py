@@ -18,7 +18,7 @@ from structguard.reading.placeholders import is_placeholder, is_schema
 from structguard.reading.shapes import shapes
 from structguard.reading.target import Target
 from structguard.reading.values import Candidate
-from structguard.types import as_mapping
+from structguard.types import as_mapping, as_sequence
 
 _JUDGED: Final = 200  # candidates that are put to the validator
 _SHOWN: Final = 20  # alternatives reported
@@ -102,7 +102,7 @@ def fitted(candidate: Candidate, target: Target, *, coerce: bool) -> Candidate |
         return plain
     for value in shapes(candidate.value, target):
         inner = _as_it_is(replace(candidate, value=value, unwrapped=True), target, coerce=coerce)
-        wrapped = isinstance(candidate.value, list) and as_mapping(value) is not None
+        wrapped = as_sequence(candidate.value) is not None and as_mapping(value) is not None
         if inner is None or (wrapped and not _may_wrap(candidate)):
             continue
         if target.shares_a_key(inner.value):
@@ -112,8 +112,8 @@ def fitted(candidate: Candidate, target: Target, *, coerce: bool) -> Candidate |
 
 def _may_wrap(candidate: Candidate) -> bool:
     """A list in prose may be a footnote; it is wrapped when it stands alone or holds objects."""
-    values = candidate.value if isinstance(candidate.value, list) else []
-    return candidate.whole or candidate.fenced or any(isinstance(v, dict) for v in values)
+    values = as_sequence(candidate.value) or ()
+    return candidate.whole or candidate.fenced or any(as_mapping(v) is not None for v in values)
 
 
 def _as_it_is(candidate: Candidate, target: Target, *, coerce: bool) -> Candidate | None:
@@ -170,9 +170,10 @@ def _fitting_items(
         if fit is None and coerce:
             called = next(iter(shapes(candidate.value, target)), None)
             fit = _as_it_is(replace(candidate, value=[called]), target, coerce=coerce)
-        if fit is not None and isinstance(fit.value, list):
+        items = as_sequence(fit.value) if fit is not None else None
+        if fit is not None and items:
             coercions = [(path[1:], old, new) for path, old, new in fit.coercions]
-            kept.append(replace(fit, value=fit.value[0], coercions=coercions))
+            kept.append(replace(fit, value=items[0], coercions=coercions))
     if target.validator.is_valid([c.value for c in kept]):
         yield kept
 

@@ -66,17 +66,19 @@ def _at_other(cursor: Cursor, after: int, position: int) -> bool:
     char = text[position]
     if char == "\\":
         return position + 1 < end and text[position + 1] in ",]}"
-    if char == "`":
-        return text.startswith("```", position)
-    if char in "<[":
-        return MARK.match(text, position, end) is not None
+    if char in "`<[" and (text.startswith("```", position) or MARK.match(text, position, end)):
+        return True
     if char in COLONS:
         return top.members is None and len(cursor.stack) > 1 and not top.called
-    if position == after:
-        return False
+    return position > after and _comma_missing(cursor, after, position)
+
+
+def _comma_missing(cursor: Cursor, after: int, position: int) -> bool:
+    """Whether what stands behind a quote and white space is the next member."""
+    text, end, top = cursor.text, cursor.end, cursor.top
     newline = "\n" in text[after:position]
     if top.members is None:
-        return char in QUOTES or (newline and char in "{[")
+        return text[position] in QUOTES or (newline and text[position] in "{[")
     if QUOTED_KEY.match(text, position, end):
         return True
     return newline and BARE_KEY.match(text, position, end) is not None
@@ -95,13 +97,19 @@ def _after_comma(cursor: Cursor, position: int) -> bool:
         return True
     if top.members is None:
         return _starts_value(cursor, position)
+    return _starts_member(cursor, start, position)
+
+
+def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:
+    """Whether a key with its colon stands here, or the next object of a list whose } is lost."""
+    text, end = cursor.text, cursor.end
     if QUOTED_KEY.match(text, position, end) or ODD_KEY.match(text, position, end):
         return True
     if text[position] in QUOTES:
         return _dangles(cursor, position)
     if text[position] == "{":
         return len(cursor.stack) > 1 and cursor.stack[-2].members is None
-    return _bare_member(cursor, start, position)
+    return _bare_member(cursor, comma, position)
 
 
 def _bare_member(cursor: Cursor, comma: int, position: int) -> bool:

@@ -12,14 +12,14 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from structguard.reading.strict import NotStrict, strict
 from structguard.reading.target import Schema, Target, allowed, choices, json_type
 from structguard.reading.values import Coercion, Path
 from structguard.types import as_mapping, as_sequence
 
-Holder: TypeAlias = dict[str, object] | list[object]
+Holder: TypeAlias = dict[str | int, object]  # a list too: only [] is used
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,4299})\Z")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z")
 _BOOLEANS: Final = {"true": True, "True": True, "TRUE": True,
@@ -41,21 +41,21 @@ def convert(value: object, target: Target, *, coerce: bool) -> tuple[object, lis
     """A copy of the value with shapes and coercions applied where its types do not fit."""
     box: list[object] = [value]
     done: list[Coercion] = []
-    waiting = [_Place(box, 0, target.root, ())]
+    waiting = [_Place(cast("Holder", box), 0, target.root, ())]
     while waiting:
         place = waiting.pop()
-        found = place.holder[place.key]  # type: ignore[index]
+        found = place.holder[place.key]
         changed = _changed(found, place.alternatives, coerce=coerce)
         if changed is not _NO:
             done.append((place.path, found, changed))
             found = changed
-        if isinstance(found, dict):
-            found = members = dict(as_mapping(found) or {})
+        if (mapping := as_mapping(found)) is not None:
+            found = members = dict(mapping)
             waiting.extend(_members(members, place, target))
-        elif isinstance(found, list):
-            found = items = list(as_sequence(found) or ())
+        elif (sequence := as_sequence(found)) is not None:
+            found = items = list(sequence)
             waiting.extend(_items(items, place, target))
-        place.holder[place.key] = found  # type: ignore[index]
+        place.holder[place.key] = found
     return box[0], done
 
 
@@ -64,7 +64,7 @@ def _members(copied: dict[str, object], place: _Place, target: Target) -> Iterat
     for key in copied:
         inner = target.members(alternatives, key)
         if inner:
-            yield _Place(copied, key, inner, (*place.path, key))
+            yield _Place(cast("Holder", copied), key, inner, (*place.path, key))
 
 
 def _items(copied: list[object], place: _Place, target: Target) -> Iterator[_Place]:
@@ -74,7 +74,7 @@ def _items(copied: list[object], place: _Place, target: Target) -> Iterator[_Pla
         if fixed:
             inner = target.items(place.alternatives, index)
         if inner:
-            yield _Place(copied, index, inner, (*place.path, index))
+            yield _Place(cast("Holder", copied), index, inner, (*place.path, index))
 
 
 def _narrowed(value: dict[str, object], alternatives: list[Schema]) -> list[Schema]:

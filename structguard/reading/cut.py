@@ -29,13 +29,13 @@ def cut_json(text: str, *, partial: bool) -> object:
     if not in_string and not partial and (number := _NUMBER_AT_END.search(text[-5000:])):
         text = text[: len(text) - len(number.group())]
     try:
-        value: object = jiter.from_json(
+        read: object = jiter.from_json(
             text.encode(),
             allow_inf_nan=False,
             partial_mode="trailing-strings" if partial else True,
         )
     except (ValueError, UnicodeEncodeError) as error:
         raise NotStrict(str(error)) from None
-    if not isinstance(value, dict | list) or holds_infinity(value):
+    if isinstance(read, str | int | float | None) or holds_infinity(read):
         raise NotStrict("nothing certain stands before the cut")
-    return value
+    return read

@@ -8,9 +8,10 @@ Source: spec parse, step 2.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, cast
 
-from structguard.types import as_mapping
+from structguard.reading.convert import Holder
+from structguard.types import as_mapping, as_sequence
 
 _NAMES: Final = {
     "\b": "eta|ar|egin|inom|ig[lgr]?|oldsymbol|mod|mathbb|oxed|ullet|ot|ecause",
@@ -37,23 +38,23 @@ def latex_warning(text: str) -> str | None:
 def restore_latex(value: object, warnings: list[str]) -> object:
     """A copy of the value in which LaTeX commands have their backslash again."""
     box: list[object] = [value]
-    waiting: list[tuple[dict[str, object] | list[object], str | int]] = [(box, 0)]
+    waiting: list[tuple[Holder, str | int]] = [(cast("Holder", box), 0)]
     changed = 0
     while waiting:
         holder, key = waiting.pop()
-        item = holder[key]  # type: ignore[index,call-overload]
+        item = holder[key]
         if isinstance(item, str):
             fixed = _COMMAND.sub(lambda m: f"\\{_LETTERS[m.group()[0]]}{m.group()[1:]}", item)
             changed += fixed != item
-            holder[key] = fixed  # type: ignore[index,call-overload]
-        elif isinstance(item, list):
-            copied: list[object] = list(item)
-            holder[key] = copied  # type: ignore[index,call-overload]
-            waiting.extend((copied, index) for index in range(len(copied)))
+            holder[key] = fixed
+        elif (items := as_sequence(item)) is not None:
+            copied = list(items)
+            holder[key] = copied
+            waiting.extend((cast("Holder", copied), index) for index in range(len(copied)))
         elif (mapping := as_mapping(item)) is not None:
             members = dict(mapping)
-            holder[key] = members  # type: ignore[index,call-overload]
-            waiting.extend((members, name) for name in members)
+            holder[key] = members
+            waiting.extend((cast("Holder", members), name) for name in members)
     if changed:
         warnings.append(f"LaTeX commands were restored in {changed} strings")
     return box[0]

@@ -68,7 +68,7 @@ def parse(
         ValueError: a broken schema. TypeError: not an answer, or not a schema.
     """
     text = answer.text if isinstance(answer, Completion) else answer
-    if not isinstance(text, str):
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"parse() takes text or a Completion, got {type(answer).__name__}")
     target = Target.of(schema)
     if len(text) > limit or (len(text) * 4 > limit and _size(text) > limit):
@@ -256,7 +256,10 @@ def _reason(job: _Job, found: Found, choice: Choice) -> ParseReason:
         ("misfit", count > 0),
         ("reasoning_only", found.reasoned and not without_reasoning(job.text).strip()),
     )
-    return next((reason for reason, applies in facts if applies), "no_json")
+    for reason, applies in facts:
+        if applies:
+            return reason
+    return "no_json"
 
 
 def _taken(job: _Job, candidate: Candidate, choice: Choice, rejected: tuple[object, ...]) -> Parsed:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from structguard.reading.bare import read_bare
 from structguard.reading.cursor import MISSING, Cursor, Frame, GiveUp
@@ -220,7 +221,14 @@ def _reopen(top: Frame) -> bool:
     """
     members = top.members
     array = members[next(reversed(members))] if members else None
-    if not isinstance(array, list) or not array or not isinstance(array[0], list):
+    if not isinstance(array, list):
+        return False
+    return _regroup(cast("list[object]", array))
+
+
+def _regroup(array: list[object]) -> bool:
+    """Gather the loose values at the end of an array of arrays into one more array."""
+    if not array or not isinstance(array[0], list):
         return False
     loose = len(array)
     while not isinstance(array[loose - 1], list):

@@ -12,7 +12,7 @@ from typing import Final
 
 from structguard.reading.strict import NotStrict, strict
 from structguard.reading.target import Target
-from structguard.types import as_mapping, as_text
+from structguard.types import as_mapping, as_sequence, as_text
 
 _ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
 _NAMES: Final = ("name", "function", "tool", "tool_name", "action", "type", "id", "recipient_name")
@@ -23,9 +23,9 @@ def shapes(value: object, target: Target) -> Iterator[object]:
     mapping = as_mapping(value)
     if mapping is not None:
         yield from _unwrapped(mapping)
-    elif isinstance(value, list):
-        if len(value) == 1 and as_mapping(value[0]) is not None:
-            yield value[0]
+    elif (items := as_sequence(value)) is not None:
+        if len(items) == 1 and as_mapping(items[0]) is not None:
+            yield items[0]
         if target.one_array is not None:
             yield {target.one_array: value}
     elif isinstance(value, str):
@@ -63,7 +63,7 @@ def block_text(value: object) -> str | None:
     if mapping is not None and "content" in mapping and "role" in mapping:
         content = mapping["content"]
         return content if isinstance(content, str) else block_text(content)
-    blocks = value if isinstance(value, list) else [value]
+    blocks = as_sequence(value) or [value]
     texts = [
         text
         for block in blocks

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import marshal
 import re
-from typing import Final
+from typing import Final, cast
 
 import jiter
 
-from structguard.types import as_mapping
+from structguard.types import as_mapping, as_sequence
 
 _INFINITY: Final = (b"\0\0\0\0\0\0\xf0\x7f", b"\0\0\0\0\0\0\xf0\xff")  # as marshal writes them
 _BIG_NUMBER = re.compile(rb"[0-9.][eE]\+?[0-9]{3}|[0-9]{309}")
@@ -62,7 +62,7 @@ def _overflows(raw: bytes, value: object) -> bool:
     """Whether a number such as 1e400 has become an infinity."""
     if len(raw) < _SMALL and _BIG_NUMBER.search(raw) is None:
         return False
-    dumped = marshal.dumps(value)
+    dumped = marshal.dumps(cast("dict[str, object]", value))
     return any(infinity in dumped for infinity in _INFINITY) and holds_infinity(value)
 
 
@@ -74,10 +74,8 @@ def holds_infinity(value: object) -> bool:
         if isinstance(item, float):
             if item - item != 0:
                 return True
-        elif isinstance(item, list):
-            waiting.extend(item)
         else:
-            waiting.extend((as_mapping(item) or {}).values())
+            waiting.extend(as_sequence(item) or (as_mapping(item) or {}).values())
     return False
 
 
