@@ -81,9 +81,8 @@ def _format_of_dict(spec: Mapping[str, object]) -> Format | None:
 
 
 def _checked(given: JsonSchema) -> JsonSchema:
-    validator(
-        given.schema
-    )  # a broken schema is found here, before anything is sent; kept, so cheap
+    """The format itself; a broken schema is found here, before anything is sent (kept, so cheap)."""
+    validator(given.schema)
     return given
 
 
