@@ -8,8 +8,9 @@ Source: spec guard §1.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import get_args
 
 from structguard.errors import redact
@@ -25,27 +26,53 @@ from structguard.refusal.words import FLAGS, UNSUPPORTED, plain, spaced
 from structguard.types import Api, Flag, FormatKind, Refusal, Scope, as_mapping, as_sequence
 
 EVIDENCE = 200  # characters
+LONGEST = 1_200  # characters of one statement that are judged, around the first cue
+JUDGED = 2_600  # characters of all statements that are judged
+LINE_COST = 60  # characters a statement counts beside its own
+_CUES = (
+    *("format", "json", "schema", "structur", "grammar", "guided", "output", "mime", "constrained"),
+    *("controlled", "propert", "regex", "regular exp", "in context", "pattern", "$ref", "$defs"),
+    *("outlines", "llguidance", "anyof", "allof", "oneof", "items", "minlength", "maxlength"),
+    *("minimum", "maximum", "look-a", "look-b", "lookahead", "lookbehind", "estrut", "estruct"),
+    *("strukturiert", "结构化", "格式", "模式", "输出", "出力", "レスポンス", "구조화"),
+)
+"""A statement without any of these names neither the format nor a schema."""
 _APIS: Mapping[str, Api | None] = {
     **{api: api for api in get_args(Api)},
     "chat_completions": "chat",
     "images": None,
     "audio": None,
 }
-_FINAL = frozenset({"moved", "media"})
+_FINAL = frozenset({"moved", "media", "size"})
 """Exclusions that claim the whole line."""
-_LINE_WIDE = _FINAL | {"json_word", "size", "failed_generation"}
+_LINE_WIDE = _FINAL | {"json_word", "failed_generation"}
 """Exclusions that claim the line but for an explicit "… is not supported"; the others claim their
 own sentence."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Line:
-    """A statement with its place, and the sentences no exclusion claims."""
+    """A statement with its place, ready for the rules."""
 
     statement: Statement
     place: Place
-    sentences: tuple[Sentence, ...]
-    plain: str
+    sent: FormatKind
+
+    @cached_property
+    def text(self) -> str:
+        """The whole line as patterns read it."""
+        return plain(self.statement.text)
+
+    @cached_property
+    def excluded(self) -> frozenset[str]:
+        """The exclusions that hold for the line as a whole."""
+        return _excluded(self.text)
+
+    def sentences(self) -> Iterator[Sentence]:
+        """Its sentences; a statement without words is one empty sentence."""
+        texts = sentences(self.statement.text) if self.statement.text else ("",)
+        for index, raw in enumerate(dict.fromkeys(texts)):
+            yield Sentence(raw, self.place, self.sent, first=index == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +178,7 @@ def _judge(
         return _refusal(Scope.CAPABILITY, "no_route", feature, routed.text)
     if code == 404:
         return None
-    lines = [line for line in (_line(s, sent, api) for s in body.statements) if line is not None]
+    lines = list(_lines(body.statements, sent, api))
     findings = [finding for line in lines for finding in _findings(line)]
     if code == 405:
         findings = [finding for finding in findings if finding.rule.explicit]
@@ -162,37 +189,68 @@ def _judge(
     if sent in listed:
         return None  # the endpoint takes the type: our block was malformed
     if evidence is not None and code != 405:
-        feature = feature_in(spaced(evidence.plain)) or sent
+        feature = feature_in(spaced(evidence.text)) or sent
         return _refusal(Scope.CAPABILITY, "list_without_ours", feature, evidence.statement.text)
     return _verdict(findings[0], sent, flags) if findings else None
 
 
-def _line(statement: Statement, sent: FormatKind, api: Api) -> _Line | None:
-    """A statement ready for the rules; None when it points elsewhere or is about something else."""
+def _lines(statements: Sequence[Statement], sent: FormatKind, api: Api) -> Iterator[_Line]:
+    """The statements that may be about the format, cut to what is judged."""
+    left = JUDGED
+    for statement in statements:
+        cue = _cue(statement.text)
+        if cue < 0 and not statement.where:
+            continue
+        told = _window(statement, cue)
+        place = _place(told, api)
+        if place is Place.ELSEWHERE or (cue < 0 and place is Place.NOWHERE):
+            continue
+        if any(NEVER_CODES.fullmatch(code) for code in statement.codes):
+            continue
+        yield _Line(told, place, sent)
+        left -= len(told.text) + LINE_COST
+        if left <= 0:
+            return
+
+
+def _cue(text: str) -> int:
+    """Where the first word stands that may name the format or a schema; -1 for none."""
+    lower = text.lower()
+    return min((at for cue in _CUES if (at := lower.find(cue)) >= 0), default=-1)
+
+
+def _window(statement: Statement, cue: int) -> Statement:
+    """A statement longer than is judged, cut around the first word that may name the format."""
+    if len(statement.text) <= LONGEST:
+        return statement
+    start = max(0, cue - LONGEST // 4)
+    return replace(statement, text=statement.text[start : start + LONGEST])
+
+
+def _place(statement: Statement, api: Api) -> Place:
+    """The place the object names; the words may only add that it is inside the schema."""
     place = place_of(statement.where, api)
-    if place is Place.NOWHERE or (place is Place.FORMAT and statement.text):
-        worded = place_in(statement.text, api)
-        if place is Place.NOWHERE or worded is Place.SCHEMA:
-            place = worded
-    if place is Place.ELSEWHERE or any(NEVER_CODES.match(code) for code in statement.codes):
-        return None
-    text = plain(statement.text)
-    wide = _excluded(text) & _LINE_WIDE
-    kept: list[Sentence] = []
-    for index, raw in enumerate(sentences(statement.text) if statement.text else ("",)):
-        sentence = Sentence(raw, place, sent, first=index == 0)
-        if _stands(sentence, wide):
-            kept.append(sentence)
-    return _Line(statement, place, tuple(kept), text) if kept else None
+    if place is Place.NOWHERE:
+        return place_in(statement.text, api)
+    if place is Place.FORMAT and place_in(statement.text, api) is Place.SCHEMA:
+        return Place.SCHEMA
+    return place
+
+
+def _findings(line: _Line) -> Iterator[_Finding]:
+    for sentence in line.sentences():
+        rule = rule_for(sentence)
+        if rule is not None and _stands(sentence, line):
+            yield _Finding(rule, sentence, line.statement)
 
 
 def _excluded(text: str) -> frozenset[str]:
     return frozenset(name for name, pattern in NEVER if pattern.search(text))
 
 
-def _stands(sentence: Sentence, wide: frozenset[str]) -> bool:
+def _stands(sentence: Sentence, line: _Line) -> bool:
     """Whether no exclusion claims the sentence."""
-    own = _excluded(sentence.plain)
+    own, wide = _excluded(sentence.plain), line.excluded & _LINE_WIDE
     if SCHEMA_SIZE.search(sentence.bare) and SCHEMA_WORD.search(sentence.bare):
         own, wide = own - {"size"}, wide - {"size"}
     if own or wide & _FINAL:
@@ -202,21 +260,16 @@ def _stands(sentence: Sentence, wide: frozenset[str]) -> bool:
     )
 
 
-def _findings(line: _Line) -> Iterator[_Finding]:
-    for sentence in line.sentences:
-        rule = rule_for(sentence)
-        if rule is not None:
-            yield _Finding(rule, sentence, line.statement)
-
-
-def _listed(lines: list[_Line]) -> tuple[frozenset[str], _Line | None]:
+def _listed(lines: Sequence[_Line]) -> tuple[frozenset[str], _Line | None]:
     """All format types the body lists as accepted, and the first line that lists any."""
     found: frozenset[str] = frozenset()
     first: _Line | None = None
     for line in lines:
-        if line.place in {Place.FORMAT, Place.SCHEMA} or feature_in(spaced(line.plain)):
-            types = types_listed(line.plain)
-            first = first or (line if types else None)
+        if line.place is Place.NOWHERE and not feature_in(spaced(line.text)):
+            continue
+        types = types_listed(line.text)
+        if types and not line.excluded & (_LINE_WIDE | {"tools_path"}):
+            first = first or line
             found |= types
     return found, first
 
@@ -263,7 +316,7 @@ def says_nothing(body: Body) -> bool:
     """Whether a body holds no word beyond the generic ("Provider returned error", an echo)."""
     return all(
         not statement.where.startswith("loc:")
-        and not any(NEVER_CODES.match(code) for code in statement.codes)
+        and not any(NEVER_CODES.fullmatch(code) for code in statement.codes)
         and not _GENERIC.sub("", _ID.sub("", plain(statement.text)))
         for statement in body.statements
     )

@@ -9,30 +9,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from structguard.refusal.words import either
+from structguard.refusal.words import Words
 
-_LIST_OPENING = either(
-    r"\b(?:must|should|has to|needs? to|can(?: only)?|may only|expects?|got to) (?:\w+ ){0,2}?(?:be|equal)\b(?! (?:set|used|a valid dict|valid))",
-    r"\bexpect(?:ed|s|ing)?\b",
-    r"\b(?:one|any) of\b",
-    r"\bpermitted\b(?=:| values| types)|\bpermitted values\b",
-    r"\b(?:support(?:ed|s)|allow(?:ed|s)|valid|accept(?:ed|able|s)|possible|available|legal|known|permitted)"
-    r"(?: (?:response|output|format|json))*(?: (?:values?|types?|formats?|options?|modes?|variants?|choices?|mime ?types?|tags?))\b",
-    r"\b(?:allowed|supports?|accepts?|takes|understands|serves|offers) only\b|\bonly (?:supports?|accepts?|allows?|takes|understands|serves|offers|handles|works with)\b",
-    r"\bexpected tags\b|\ballowed mime ?types\b",
-    r"(?:只|仅|目前|暂)(?:能)?支持|支持的(?:类型|格式|值)|必须(?:为|是)|应(?:为|该是)|可选值|取值(?:范围)?|可用值|允许的值",
-    r"(?:仅|只)(?:能|可)?(?:为|是|使用|接受|允许)",
+_LIST_OPENING = Words(
+    (
+        "be|equal",
+        r"\b(?:must|should|has to|needs? to|can(?: only)?|may only|expects?|got to) (?:\w+ ){0,2}?(?:be|equal)\b(?! (?:set|used|a valid dict|valid))",
+    ),
+    ("expect", r"\bexpect(?:ed|s|ing)?\b"),
+    (" of", r"\b(?:one|any) of\b"),
+    ("permitted", r"\bpermitted\b(?=:| values| types)|\bpermitted values\b"),
+    (
+        "accept|allow|available|known|legal|permitted|possible|support|valid",
+        (
+            r"\b(?:support(?:ed|s)|allow(?:ed|s)|valid|accept(?:ed|able|s)|possible|available|legal|known|permitted)"
+            r"(?: (?:response|output|format|json))*(?: (?:values?|types?|formats?|options?|modes?|variants?|choices?|mime ?types?|tags?))\b"
+        ),
+    ),
+    (
+        " only|only ",
+        r"\b(?:allowed|supports?|accepts?|takes|understands|serves|offers) only\b|\bonly (?:supports?|accepts?|allows?|takes|understands|serves|offers|handles|works with)\b",
+    ),
+    ("allowed mime|expected tags", r"\bexpected tags\b|\ballowed mime ?types\b"),
+    (
+        "允许的值|取值|可用值|可选值|应|必须|支持",
+        r"(?:只|仅|目前|暂)(?:能)?支持|支持的(?:类型|格式|值)|必须(?:为|是)|应(?:为|该是)|可选值|取值(?:范围)?|可用值|允许的值",
+    ),
+    ("为|使用|允许|接受|是", r"(?:仅|只)(?:能|可)?(?:为|是|使用|接受|允许)"),
 )
 _ONLY_BEFORE = re.compile(
     r"\bonly (?P<list>[^.;]{1,120}?)(?: (?:response )?(?:formats?|types?|values?|modes?|is|are))* "
     r"(?:is|are|supported|allowed|accepted|available|permitted|valid)\b"
 )
-_LIST_END = either(
-    r"\b(?:received|got|but|instead|found|given|input[_ ]value|input[_ ]type|actual|you sent|provided|was)\b",
-    r"\[type=",
-    r"\bnot\b",
-    r"\bfor (?:more|details)",
-    r"[,.]? ?(?:收到|但|而|实际)",
+_LIST_END = re.compile(
+    r"\b(?:received|got|but|instead|found|given|input[_ ]value|input[_ ]type|actual|you sent|provided|was)\b"
+    r"|\[type="
+    r"|\bnot\b"
+    r"|\bfor (?:more|details)"
+    r"|[,.]? ?(?:收到|但|而|实际)"
 )
 _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("json_schema", re.compile(r"json[_ -]?schema")),
@@ -53,7 +67,7 @@ def types_listed(text: str) -> frozenset[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    for opening in _LIST_OPENING.finditer(text):
+    for opening in _LIST_OPENING.all(text):
         part = text[opening.end() : opening.end() + _REACH]
         end = _LIST_END.search(part)
         yield part[: end.start()] if end else part

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
+from structguard.refusal.words import without_links
 from structguard.types import Api
 
 
@@ -149,6 +150,7 @@ _OTHER = re.compile(
 
 def place_in(text: str, api: Api) -> Place:
     """Where the words themselves point, when their object names no location."""
+    text = without_links(text)
     named = _named(text, api)
     inside = [place_of(match.group(), api) for match in _INSIDE.finditer(text[:2_000])]
     if Place.SCHEMA in inside and named is not Place.ELSEWHERE:

@@ -31,6 +31,7 @@ from structguard.refusal.words import (
     UNKNOWN,
     UNSUPPORTED,
     WITHHELD,
+    Words,
     plain,
     spaced,
 )
@@ -100,14 +101,14 @@ class Rule:
     one_vendor: str = ""  # why the row stays although one vendor's bodies alone need it
 
 
-def _verb(pattern: re.Pattern[str]) -> Callable[[Sentence], bool]:
+def _verb(pattern: Words) -> Callable[[Sentence], bool]:
     def holds(sentence: Sentence) -> bool:
         return sentence.feature is not None and pattern.search(sentence.spaced) is not None
 
     return holds
 
 
-def _schema(*patterns: re.Pattern[str]) -> Callable[[Sentence], bool]:
+def _schema(*patterns: Words) -> Callable[[Sentence], bool]:
     def holds(sentence: Sentence) -> bool:
         return sentence.about_schema and any(pattern.search(sentence.bare) for pattern in patterns)
 

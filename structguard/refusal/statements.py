@@ -19,8 +19,8 @@ from structguard.types import as_mapping, as_sequence
 CAP = 65_536  # bytes or characters of a body that are read
 LEVELS = 6  # strings in strings
 DEPTH = 24  # objects in objects
-STATEMENTS = 100  # a body that says more than this is not read further
-LONGEST = 4_000  # characters of one statement: head and tail
+STATEMENTS = 50  # different ones; a body that says more is not read further
+LONGEST = 8_000  # characters of one text: head and tail
 
 MESSAGE_KEYS = frozenset(
     {
@@ -45,10 +45,11 @@ LOCATION_KEYS = (
 )
 
 _ECHO = re.compile(
-    r"""[\\]*["'](?:messages|contents|model|properties|prompt|temperature|input)[\\]*["']\s*:"""
+    r"""["'](?:messages|contents|model|properties|prompt|temperature|input)\\{0,8}["']\s*:"""
 )
 _TAG = re.compile(r"<(/?)([A-Za-z!?][\w:.-]{0,40})[^<>]{0,2000}>")
-_SILENT = re.compile(r"(?is)<(script|style|svg|head)\b.{0,60000}?</\1\s*>")
+_SILENT = re.compile(r"(?i)<(?:script|style|svg)\b")
+_AUDIBLE = re.compile(r"(?i)</(?:script|style|svg)\s*>")
 _INLINE = frozenset({"a", "b", "i", "em", "strong", "code", "span", "tt", "u", "small", "kbd"})
 _DATA = re.compile(r"(?m)^data:[ \t]?(.*)$")
 _FRAMED = re.compile(r"(?m)\A(?::.*\n|\s)*(?:(?:event|id|retry):.*\n)*data:")
@@ -92,7 +93,7 @@ class _Reader:
     """Collects statements; the walk is cut off by depth and by the number of statements."""
 
     def __init__(self) -> None:
-        self.found: list[Statement] = []
+        self.found: dict[Statement, None] = {}  # in order, each once: relays repeat themselves
 
     def text(self, text: str, near: Statement, level: int) -> None:
         """Words of the endpoint: JSON, a page, an event stream, or prose with any of these in it."""
@@ -177,13 +178,14 @@ class _Reader:
 
     def say(self, text: str, near: Statement, *, silent: bool = False) -> None:
         """Keep words, line by line, without a request or a schema that is printed back."""
-        text = _HANGING.sub(": ", _without_echo(text.strip()))
+        text = _without_echo(text.strip())
         if len(text) > LONGEST:
             text = text[: LONGEST * 3 // 4] + "\n" + text[-LONGEST // 4 :]
+        text = _HANGING.sub(": ", text)
         lines = [line.strip() for line in _LINE.split(text)] if text else []
         for line in lines or ([""] if silent else []):
             if (line or silent) and len(self.found) < STATEMENTS:
-                self.found.append(Statement(line, near.where, near.codes))
+                self.found[Statement(line, near.where, near.codes)] = None
 
 
 def speaks(value: object) -> bool:
@@ -200,7 +202,7 @@ def speaks(value: object) -> bool:
 
 def _where(facts: Mapping[str, object]) -> str:
     for key in LOCATION_KEYS:
-        place = _path(facts.get(key))
+        place = _path(facts[key]) if key in facts else ""
         if place:
             return f"loc:{place}" if key == "loc" else place
     for key in ("params", "source", "ctx"):
@@ -236,7 +238,14 @@ def _without_echo(text: str) -> str:
 
 
 def _page(text: str) -> str:
-    bare = _SILENT.sub("\n", text)
+    """The words of an HTML or XML page, block by block, without scripts."""
+    heard: list[str] = []
+    at = 0
+    while (silent := _SILENT.search(text, at)) is not None:
+        heard.append(text[at : silent.start()])
+        end = _AUDIBLE.search(text, silent.end())
+        at = end.end() if end else len(text)
+    bare = "\n".join((*heard, text[at:]))[:LONGEST]
     bare = _TAG.sub(lambda tag: " " if tag.group(2).lower() in _INLINE else "\n", bare)
     return html.unescape(bare)
 

@@ -9,6 +9,8 @@ Every gap is bounded, so matching is linear. Source: spec guard §1.5.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
 
 from structguard.types import Flag
 
@@ -17,9 +19,14 @@ _LINK = re.compile(r"\bhttps?://[^\s)'>\]]+")
 _BLANKS = re.compile(r"\s+")
 
 
+def without_links(text: str) -> str:
+    """The text without web addresses: a link to the format's documentation names nothing."""
+    return _LINK.sub("", text)
+
+
 def plain(text: str) -> str:
     """The text as patterns read it: no links, lower case, straight quotes, single blanks."""
-    return _BLANKS.sub(" ", _LINK.sub("", text.translate(_QUOTES))).lower().strip()
+    return _BLANKS.sub(" ", without_links(text).translate(_QUOTES)).lower().strip()
 
 
 def spaced(text: str) -> str:
@@ -27,65 +34,112 @@ def spaced(text: str) -> str:
     return text.replace("_", " ")
 
 
-def either(*patterns: str) -> re.Pattern[str]:
-    """One pattern out of several alternatives."""
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+class Words:
+    """
+    Alternatives, each behind literals one of which every match of it holds.
+
+    The literals are looked for first and a pattern is compiled when they are first found: neither
+    importing the table nor reading an unrelated error pays for a hundred patterns.
+    """
+
+    def __init__(self, *alternatives: tuple[str, str]) -> None:
+        self.alternatives = tuple((tuple(gate.split("|")), text) for gate, text in alternatives)
+
+    def all(self, text: str) -> Iterator[re.Match[str]]:
+        """All matches, alternative by alternative."""
+        for gate, pattern in self.alternatives:
+            if any(literal in text for literal in gate):
+                yield from _compiled(pattern).finditer(text)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first match of the first alternative that has one."""
+        for gate, pattern in self.alternatives:
+            for literal in gate:
+                if literal in text:
+                    found = _compiled(pattern).search(text)
+                    if found is not None:
+                        return found
+                    break
+        return None
 
 
 # What names the format; the first that is found is the refusal's `feature`.
-FEATURES: tuple[tuple[str, re.Pattern[str]], ...] = (
+FEATURES: tuple[tuple[str, Words], ...] = (
     (
         "response_format",
-        either(r"response[ -]?formats?", r"响应格式", r"返回格式", r"回复格式", r"レスポンス形式"),
+        Words(
+            ("response", r"response[ -]?formats?"),
+            ("响应格式", r"响应格式"),
+            ("返回格式", r"返回格式"),
+            ("回复格式", r"回复格式"),
+            ("レスポンス形式", r"レスポンス形式"),
+        ),
     ),
     (
         "json_schema",
-        either(
-            r"json[ -]?schemas?\b",
-            r"response[ -]?(?:json[ -]?)?schema",
-            r"schema[ -](?:based|constrained|enforced|guided)\b",
+        Words(
+            ("schema", r"json[ -]?schemas?\b"),
+            ("response", r"response[ -]?(?:json[ -]?)?schema"),
+            ("schema", r"schema[ -](?:based|constrained|enforced|guided)\b"),
         ),
     ),
     (
         "json_object",
-        either(
-            r"json[ -]?objects?\b",
-            r"json[ -]?mode",
-            r"json[ -](?:output|response|format|formatting|result|replie|generation)s?\b",
-            r"json ?模式",
-            r"json ?格式",
-            r"json ?输出",
-            r"response[ -]?mime[ -]?type",
+        Words(
+            ("object", r"json[ -]?objects?\b"),
+            ("json", r"json[ -]?mode"),
+            (
+                "format|generation|output|replie|response|result",
+                r"json[ -](?:output|response|format|formatting|result|replie|generation)s?\b",
+            ),
+            ("模式", r"json ?模式"),
+            ("格式", r"json ?格式"),
+            ("输出", r"json ?输出"),
+            ("response", r"response[ -]?mime[ -]?type"),
         ),
     ),
     (
         "structured_outputs",
-        either(
-            r"structured?[ -]?(?:outputs?|responses?|generation|decoding|formats?|json)",
-            r"output[ -]?config\b",
-            r"output[ -]?(?:format|schema)s?\b",
-            r"\btext\.format\b",
-            r"\btext[ -]?format\b",
-            r"结构化(?:输出|响应|数据|返回)",
-            r"输出格式",
-            r"構造化出力",
-            r"구조화된 출력",
-            r"(?:salida|sortie|saída|ausgabe)s? (?:estructurad|structuré|estruturad|strukturiert)",
-            r"strukturierte ausgaben?",
-            r"sorties? structurées?",
-            r"salidas? estructuradas?",
-            r"saídas? estruturadas?",
+        Words(
+            (
+                "structure",
+                r"structured?[ -]?(?:outputs?|responses?|generation|decoding|formats?|json)",
+            ),
+            ("output", r"output[ -]?config\b"),
+            ("output", r"output[ -]?(?:format|schema)s?\b"),
+            ("text.format", r"\btext\.format\b"),
+            ("format", r"\btext[ -]?format\b"),
+            ("结构化", r"结构化(?:输出|响应|数据|返回)"),
+            ("输出格式", r"输出格式"),
+            ("構造化出力", r"構造化出力"),
+            ("구조화된 출력", r"구조화된 출력"),
+            (
+                "estructurad|estruturad|structuré|strukturiert",
+                r"(?:salida|sortie|saída|ausgabe)s? (?:estructurad|structuré|estruturad|strukturiert)",
+            ),
+            ("strukturierte ausgabe", r"strukturierte ausgaben?"),
+            (" structurée", r"sorties? structurées?"),
+            (" estructurada", r"salidas? estructuradas?"),
+            (" estruturada", r"saídas? estruturadas?"),
         ),
     ),
     (
         "guided_decoding",
-        either(
-            r"guided[ -]?(?:json|grammar|decoding|generation|regex|choice|output)",
-            r"\bxgrammar\b",
-            r"\bllguidance\b",
-            r"\boutlines\b",
-            r"\bgrammar[ -](?:based|constrained|guided|backend|engine|sampling|mode)",
-            r"\b(?:constrained|controlled)[ -](?:decoding|generation|output|sampling)",
+        Words(
+            ("guided", r"guided[ -]?(?:json|grammar|decoding|generation|regex|choice|output)"),
+            ("xgrammar", r"\bxgrammar\b"),
+            ("llguidance", r"\bllguidance\b"),
+            ("outlines", r"\boutlines\b"),
+            ("grammar", r"\bgrammar[ -](?:based|constrained|guided|backend|engine|sampling|mode)"),
+            (
+                "strained|trolled",
+                r"\b(?:constrained|controlled)[ -](?:decoding|generation|output|sampling)",
+            ),
         ),
     ),
 )
@@ -97,68 +151,158 @@ NOT = (
 )
 GAP = r"(?:\W{1,4}\w+){0,5}?\W{1,4}"
 
-UNSUPPORTED = either(
-    rf"{NOT}{GAP}{SUPPORT}",
-    rf"\b(?:un|non|in)[ -]?{SUPPORT}",
-    rf"\b{SUPPORT}\w* (?:is |was |has been )?(?:missing|absent|removed|dropped|disabled|unavailable|not\b)",
-    r"不支持",
-    r"不支援",
-    r"(?:未|尚未|暂未|没有)支持",
-    r"サポート(?:されて|して)(?:い|お)?(?:ない|ません|りません)",
-    r"(?:対応して(?:い|お)(?:ない|ません|りません)|未対応|非対応)",
-    r"지원(?:하지|되지) ?않",
-    r"не поддержива",
-    r"\bno (?:es compatible|soporta|admite|está soportad|se admite|está disponible|compatible)",
-    r"\bn(?:'est|e sont|'a) pas (?:pris|prise|prises|supporté|compatible|disponible)",
-    r"\bne (?:prend|supporte|gère) pas|non (?:pris|prise) en charge|non supporté",
-    r"\bnão (?:suporta|é suportad|suportad|está disponível|compatível|é compatível)",
-    r"\bnicht (?:\w+ )?(?:unterstützt|verfügbar)|\bunterstützt\b.{0,60}\b(?:nicht|kein)",
+UNSUPPORTED = Words(
+    ("fail|lack|n t|n't|neither|never|no|nt|without", rf"{NOT}{GAP}{SUPPORT}"),
+    ("in|non|un", rf"\b(?:un|non|in)[ -]?{SUPPORT}"),
+    (
+        "absent|disabled|dropped|missing|not|removed|unavailable",
+        rf"\b{SUPPORT}\w* (?:is |was |has been )?(?:missing|absent|removed|dropped|disabled|unavailable|not\b)",
+    ),
+    ("不支持", r"不支持"),
+    ("不支援", r"不支援"),
+    ("支持", r"(?:未|尚未|暂未|没有)支持"),
+    ("サポート", r"サポート(?:されて|して)(?:い|お)?(?:ない|ません|りません)"),
+    ("対応して|未対応|非対応", r"(?:対応して(?:い|お)(?:ない|ません|りません)|未対応|非対応)"),
+    ("지원", r"지원(?:하지|되지) ?않"),
+    ("не поддержива", r"не поддержива"),
+    (
+        "admite|compatible|está disponible|soporta",
+        r"\bno (?:es compatible|soporta|admite|está soportad|se admite|está disponible|compatible)",
+    ),
+    (" pas ", r"\bn(?:'est|e sont|'a) pas (?:pris|prise|prises|supporté|compatible|disponible)"),
+    (
+        " en charge|gère|non supporté|prend|supporte",
+        r"\bne (?:prend|supporte|gère) pas|non (?:pris|prise) en charge|non supporté",
+    ),
+    (
+        "compatível|está disponível|suporta",
+        r"\bnão (?:suporta|é suportad|suportad|está disponível|compatível|é compatível)",
+    ),
+    (
+        "unterstützt|verfügbar",
+        r"\bnicht (?:\w+ )?(?:unterstützt|verfügbar)|\bunterstützt\b.{0,60}\b(?:nicht|kein)",
+    ),
 )
 
-WITHHELD = either(
-    rf"{NOT}{GAP}(?:avail|enabl|allow|permit|accept|implement|recogni[sz]|honou?r|provid|offer|valid\b"
-    r"|able\b|work|usable|use(?:d|s)?\b|possible|applicable|combin|handl|capab|compatib|serv|understood"
-    r"|appl(?:y|ied)|activ|configur|granted|includ|expos|present\b|defin|known\b|exist|process|take)",
-    r"\b(?:un|in)(?:available|implemented|usable|accessible|applicable|compatible|permitted)",
-    r"\b(?:disabled|disallowed|forbidden|prohibited|blocked|rejected|removed|deprecated|restricted"
-    r"|discontinued|turned off|switched off|denied)\b",
-    r"\bonly (?:\w+ ){0,2}?(?:available|enabled|supported|works?|allowed|offered|for|on|in|with|valid|accepted)\b",
-    r"\b(?:available|enabled|supported|works?|allowed|offered|valid|accepted)(?: for| on| in| with)? only\b",
-    r"\b(?:reserved|exclusive|limited|restricted) (?:for|to)\b",
-    r"\b(?:requires?|needs?|depends on) (?!(?:a |an |the |that )?(?:'?(?:name|schema|type|json|field|propert|strict|value|non-?empty|valid|object)))",
-    r"\b(?:leave (?:it )?unset|omit|remove|drop)\b.{0,40}(?:it\b|format|field|param|option)",
-    r"(?:不可用|未启用|未开启|未开通|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
-    r"(?:参数错误|参数有误|非法参数|参数不正确|参数不合法)",
-    r"\binvalid (?:\w+ ){0,3}?(?:param|arg|option|value|field|type|input|setting)|\billegal\b",
-    r"\binvalid ['(:\[]{0,3}(?:response|text|output|json)[ -]?(?:format|mode)",
-    r"\b(?:is|are|was) (?:an? )?invalid\b|\b(?:is|are) (?:wrong|incorrect|illegal)\b",
-    r"\bmust (?:not|be (?:omitted|removed|unset|null|none|absent|disabled|off|false|empty))\b",
-    r"\bshould not be (?:set|used|specified|present|given|passed)",
+WITHHELD = Words(
+    (
+        "fail|lack|n t|n't|neither|never|no|nt|without",
+        (
+            rf"{NOT}{GAP}(?:avail|enabl|allow|permit|accept|implement|recogni[sz]|honou?r|provid|offer|valid\b"
+            r"|able\b|work|usable|use(?:d|s)?\b|possible|applicable|combin|handl|capab|compatib|serv|understood"
+            r"|appl(?:y|ied)|activ|configur|granted|includ|expos|present\b|defin|known\b|exist|process|take)"
+        ),
+    ),
+    (
+        "accessible|applicable|available|compatible|implemented|permitted|usable",
+        r"\b(?:un|in)(?:available|implemented|usable|accessible|applicable|compatible|permitted)",
+    ),
+    (
+        "blocked|denied|deprecated|disabled|disallowed|discontinued|forbidden|prohibited|rejected|removed|restricted|switched off|turned off",
+        (
+            r"\b(?:disabled|disallowed|forbidden|prohibited|blocked|rejected|removed|deprecated|restricted"
+            r"|discontinued|turned off|switched off|denied)\b"
+        ),
+    ),
+    (
+        "only ",
+        r"\bonly (?:\w+ ){0,2}?(?:available|enabled|supported|works?|allowed|offered|for|on|in|with|valid|accepted)\b",
+    ),
+    (
+        " only",
+        r"\b(?:available|enabled|supported|works?|allowed|offered|valid|accepted)(?: for| on| in| with)? only\b",
+    ),
+    (
+        "exclusive|limited|reserved|restricted",
+        r"\b(?:reserved|exclusive|limited|restricted) (?:for|to)\b",
+    ),
+    (
+        "depends on|need|require",
+        r"\b(?:requires?|needs?|depends on) (?!(?:a |an |the |that )?(?:'?(?:name|schema|type|json|field|propert|strict|value|non-?empty|valid|object)))",
+    ),
+    (
+        "drop|leave |omit|remove",
+        r"\bleave (?:\w+ ){0,3}?(?:unset|empty|out)\b|\b(?:omit|remove|drop)\b.{0,40}(?:it\b|format|field|param|option)",
+    ),
+    (
+        "不允许|不可使用|不可用|不合法|不接受|不能使用|已禁用|无效|无法使用|暂不提供|未启用|未实现|未开启|未开通",
+        r"(?:不可用|未启用|未开启|未开通|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
+    ),
+    (
+        "参数不合法|参数不正确|参数有误|参数错误|非法参数",
+        r"(?:参数错误|参数有误|非法参数|参数不正确|参数不合法)",
+    ),
+    (
+        "llegal|nvalid ",
+        r"\binvalid (?:\w+ ){0,3}?(?:param|arg|option|value|field|type|input|setting)|\billegal\b",
+    ),
+    ("invalid ", r"\binvalid ['(:\[]{0,3}(?:response|text|output|json)[ -]?(?:format|mode)"),
+    (
+        "illegal|incorrect|invalid|wrong",
+        r"\b(?:is|are|was) (?:an? )?invalid\b|\b(?:is|are) (?:wrong|incorrect|illegal)\b",
+    ),
+    (
+        "must ",
+        r"\bmust (?:not|be (?:omitted|removed|unset|null|none|absent|disabled|off|false|empty))\b",
+    ),
+    ("should not be ", r"\bshould not be (?:set|used|specified|present|given|passed)"),
 )
 
-UNKNOWN = either(
-    r"\b(?:unknown|unrecogni[sz]ed|unexpected|extra(?:neous)?|undefined|undeclared|unused|foreign)\b"
-    r" ?(?:request )?(?:\w+ )?(?:param|arg|field|name|key|prop|option|variant|input|value|keyword|attribute|member|element|type|format|\W)",
-    r"\badditional (?:propert|field|param|input|key)\w* ",
-    r"\b(?:cannot|can't|could not|unable to) (?:find|recogni[sz]e) (?:field|param|prop|key)",
-    r"\bno (?:such )?(?:field|param|prop|argument|attribute|option)",
-    r"\bgot an unexpected\b|\bwas unexpected\b|\bis not a (?:known|recogni[sz]ed|valid)",
-    r"(?:未知|无法识别|不认识|多余)的?(?:参数|字段|类型)",
+UNKNOWN = Words(
+    (
+        "extra|foreign|undeclared|undefined|unexpected|unknown|unrecogni|unused",
+        (
+            r"\b(?:unknown|unrecogni[sz]ed|unexpected|extra(?:neous)?|undefined|undeclared|unused|foreign)\b"
+            r" ?(?:request )?(?:\w+ )?(?:param|arg|field|name|key|prop|option|variant|input|value|keyword|attribute|member|element|type|format|\W)"
+        ),
+    ),
+    ("additional ", r"\badditional (?:propert|field|param|input|key)\w* "),
+    (
+        "can't|cannot|could not|unable to",
+        r"\b(?:cannot|can't|could not|unable to) (?:find|recogni[sz]e) (?:field|param|prop|key)",
+    ),
+    ("no ", r"\bno (?:such )?(?:field|param|prop|argument|attribute|option)"),
+    (
+        "got an unexpected|is not a |was unexpected",
+        r"\bgot an unexpected\b|\bwas unexpected\b|\bis not a (?:known|recogni[sz]ed|valid)",
+    ),
+    ("参数|字段|类型", r"(?:未知|无法识别|不认识|多余)的?(?:参数|字段|类型)"),
 )
 
-TOGETHER = either(
-    r"\b(?:cannot|can't|can not|could not|may not|must not|not|unable)\b.{0,40}\b(?:combin|together|simultaneous|same time|at once|alongside|in conjunction|concurrent|both)",
-    r"\b(?:incompatible|mutually exclusive|conflict(?:s|ing)?|clash(?:es)?|exclusive)\b",
-    r"\binstead of\b.{0,30}(?:populat|set|us|pass|specif|provid|send)",
-    r"(?:不能|无法|不可)(?:与|和|同).{0,30}(?:同时|一起|共用|共同)|(?:不能|无法|不可)同时|互斥|冲突",
+TOGETHER = Words(
+    (
+        "alongside|at once|both|combin|concurrent|in conjunction|same time|simultaneous|together",
+        r"\b(?:cannot|can't|can not|could not|may not|must not|not|unable)\b.{0,40}\b(?:combin|together|simultaneous|same time|at once|alongside|in conjunction|concurrent|both)",
+    ),
+    (
+        "clash|conflict|exclusive|incompatible",
+        r"\b(?:incompatible|mutually exclusive|conflict(?:s|ing)?|clash(?:es)?|exclusive)\b",
+    ),
+    ("instead of", r"\binstead of\b.{0,30}(?:populat|set|us|pass|specif|provid|send)"),
+    (
+        "不可|不能|互斥|冲突|同时|无法",
+        r"(?:不能|无法|不可)(?:与|和|同).{0,30}(?:同时|一起|共用|共同)|(?:不能|无法|不可)同时|互斥|冲突",
+    ),
 )
 
-ENGINE = either(
-    r"\bno module named\b",
-    r"\b(?:not|isn't|n't) (?:been )?(?:installed|loaded|compiled in|built|initiali[sz]ed|found on this server)\b",
-    r"\b(?:backend|engine|library|package|module)\b.{0,30}\b(?:missing|none|unavailable|not available|not found|not installed|disabled)",
-    r"\b(?:import|load|initiali[sz]e|start)\w*\b.{0,30}\bfail|\bfail\w* to (?:import|load|initiali[sz]e|start)",
-    r"\b(?:needs?|requires?) (?:\w+[ .]){0,3}?\w* ?(?:grammar|engine|backend|library|package|gguf)\b",
+ENGINE = Words(
+    ("no module named", r"\bno module named\b"),
+    (
+        "built|compiled in|found on this server|initiali|installed|loaded",
+        r"\b(?:not|isn't|n't) (?:been )?(?:installed|loaded|compiled in|built|initiali[sz]ed|found on this server)\b",
+    ),
+    (
+        "backend|engine|library|module|package",
+        r"\b(?:backend|engine|library|package|module)\b.{0,30}\b(?:missing|none|unavailable|not available|not found|not installed|disabled)",
+    ),
+    (
+        "fail",
+        r"\b(?:import|load|initiali[sz]e|start)\w*\b.{0,30}\bfail|\bfail\w* to (?:import|load|initiali[sz]e|start)",
+    ),
+    (
+        "need|require",
+        r"\b(?:needs?|requires?) (?:\w+[ .]){0,3}?\w* ?(?:grammar|engine|backend|library|package|gguf)\b",
+    ),
 )
 
 # The three things a combination may be with; only believed when the call carries them.
