@@ -1,0 +1,80 @@
+"""What a sub-call keeps per session: the call in flight, and how often it failed in a row."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import anyio
+
+from structguard.events import Observer, SubcallFailing
+from structguard.subcalls.outcome import Status
+
+STREAK = 3  # failures in a row that are worth one warning
+SESSIONS = 1024  # failing sessions that are remembered; the least recently failing go first
+
+
+@dataclass(slots=True)
+class Flight:
+    """One call in flight; `aborted` once a newer one took its place."""
+
+    scope: anyio.CancelScope
+    aborted: bool = False
+
+
+class Flights:
+    """The calls in flight, at most one a session: a newer one aborts the older."""
+
+    __slots__ = ("_flights",)
+
+    def __init__(self) -> None:
+        self._flights: dict[str, Flight] = {}
+
+    @contextmanager
+    def one(self, session: str | None, timeout: float | None) -> Generator[Flight]:
+        """
+        A flight that ends in time. Without a session nothing is aborted. Cancellation of this
+        flight, and only of this one, ends here.
+        """
+        deadline = float("inf") if timeout is None else anyio.current_time() + timeout
+        flight = Flight(anyio.CancelScope(deadline=deadline))
+        if session is not None:
+            older = self._flights.get(session)
+            if older is not None:
+                older.aborted = True
+                older.scope.cancel()
+            self._flights[session] = flight
+        try:
+            with flight.scope:
+                yield flight
+        finally:
+            if session is not None and self._flights.get(session) is flight:
+                del self._flights[session]
+
+
+class Streaks:
+    """Timeouts and failures in a row per session; one warning at the third."""
+
+    __slots__ = ("_counts", "_name", "_observer")
+
+    def __init__(self, name: str, observer: Observer) -> None:
+        self._name = name
+        self._observer = observer
+        self._counts: OrderedDict[str, int] = OrderedDict()
+
+    def note(self, session: str, status: Status, reason: str) -> None:
+        """Take an outcome into account: ok, none and skipped reset, aborted is neutral."""
+        if status == "aborted":
+            return
+        count = self._counts.pop(session, 0)
+        if status not in {"timeout", "failed"}:
+            return
+        self._counts[session] = count + 1
+        if len(self._counts) > SESSIONS:
+            self._counts.popitem(last=False)
+        if count + 1 == STREAK:
+            self._observer(
+                SubcallFailing(name=self._name, session=session, times=STREAK, reason=reason)
+            )
