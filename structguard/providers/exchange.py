@@ -1,0 +1,158 @@
+"""
+One send over one wire and what came of it: a reply, the first event of a stream, or a judged fault.
+
+Source: spec errors, spec wire "Streams".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from structguard.errors import ProviderError
+from structguard.http import ExchangeFailed, Response
+from structguard.providers.call import Call, Fault, Route
+from structguard.providers.seams import Feed
+from structguard.providers.streaming import Events
+from structguard.refusal import detect_refusal
+from structguard.types import (
+    Completion,
+    Failure,
+    Format,
+    JsonSchema,
+    Kind,
+    Refusal,
+)
+from structguard.wire.base import BadReply, StreamDecoder, Wire, is_reasoning
+
+
+class Sender(Protocol):
+    """What one send needs of the engine."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def feed(self) -> Callable[[StreamDecoder], Feed]: ...
+    async def send(
+        self, call: Call, method: str, url: str, body: bytes, /, *, stream: bool = False
+    ) -> Response: ...
+
+
+async def whole(
+    sender: Sender, call: Call, route: Route, asked: Format | None, body: bytes
+) -> Completion | Fault:
+    """The whole reply; `asked` is the format that the body carries."""
+    try:
+        response = await sender.send(call, "POST", route.url, body)
+        raw = await response.aread()
+    except ExchangeFailed as error:
+        # Half a reply is no reply: that it was cut says no more than that the network broke.
+        return fault_of(route.wire, replace(error.failure, truncated=False), error)
+    if not 200 <= response.status < 300:
+        return _refused(call, route, asked, response, raw)
+    try:
+        reply = route.wire.decode_reply(raw, response.headers, format=asked, options=route.options)
+    except BadReply as error:
+        return _judged(call, route, asked, error.failure, error)
+    return _signed(sender.id, call, asked, reply)
+
+
+async def opened(
+    sender: Sender, call: Call, route: Route, asked: Format | None, body: bytes
+) -> Events | Fault:
+    """A stream that gave its first event; closed again on every other way out."""
+    try:
+        response = await sender.send(call, "POST", route.url, body, stream=True)
+    except ExchangeFailed as error:
+        return fault_of(route.wire, error.failure, error)
+    try:
+        outcome = await _begun(sender, call, route, asked, response)
+    except BaseException:
+        await response.aclose()
+        raise
+    if isinstance(outcome, Fault):
+        await response.aclose()
+    return outcome
+
+
+async def _begun(
+    sender: Sender, call: Call, route: Route, asked: Format | None, response: Response
+) -> Events | Fault:
+    try:
+        if not 200 <= response.status < 300:
+            return _refused(call, route, asked, response, await response.aread())
+        decoder = route.wire.open_stream(response.headers, format=asked, options=route.options)
+        events = Events(
+            response,
+            decoder,
+            sender.feed(decoder),
+            finish=lambda reply: _signed(sender.id, call, asked, reply),
+            fail=lambda failure: _raised(call, route, failure),
+        )
+        await events.start()
+    except ExchangeFailed as error:
+        return fault_of(route.wire, error.failure, error)
+    except BadReply as error:
+        return _judged(call, route, asked, error.failure, error)
+    return events
+
+
+def fault_of(wire: Wire, failure: Failure, cause: BaseException | None = None) -> Fault:
+    """A failure that says nothing about the format: the network's, or one of another endpoint."""
+    return Fault(
+        failure=failure, kind=wire.classify(failure)[0], classify=wire.classify, cause=cause
+    )
+
+
+def _refused(
+    call: Call, route: Route, asked: Format | None, response: Response, raw: bytes
+) -> Fault:
+    """Any status but 2xx. A redirect is not followed: it would send twice, and the key elsewhere."""
+    failure = route.wire.failure(response.status, response.headers, raw)
+    if 300 <= response.status < 400:
+        where = response.headers.get("location", "an address it does not name")
+        text = f"the endpoint redirects to {where}; redirects are not followed, set base_url to it"
+        return replace(fault_of(route.wire, replace(failure, message=text)), kind=Kind.NOT_FOUND)
+    return _judged(call, route, asked, failure, None)
+
+
+def _judged(
+    call: Call,
+    route: Route,
+    asked: Format | None,
+    failure: Failure,
+    cause: BaseException | None,
+) -> Fault:
+    fault = fault_of(route.wire, failure, cause)
+    return replace(fault, refusal=_refusal(call, route, asked, failure))
+
+
+def _refusal(call: Call, route: Route, asked: Format | None, failure: Failure) -> Refusal | None:
+    if asked is None or failure.status is None:
+        return None
+    return detect_refusal(
+        failure.status,
+        failure.body,
+        sent="json_schema" if isinstance(asked, JsonSchema) else "json_object",
+        api=route.wire.API,
+        tools=bool(call.request.tools),
+        stream=call.stream,
+        reasoning=is_reasoning(call.request, route.options),
+    )
+
+
+def _raised(call: Call, route: Route, failure: Failure) -> ProviderError:
+    """The error of a stream that broke after its first event: never sent again, never a refusal."""
+    return call.error(fault_of(route.wire, failure))
+
+
+def _signed(provider: str, call: Call, asked: Format | None, reply: Completion) -> Completion:
+    """The reply with who gave it and what it cost; a format that was left out is not enforced."""
+    left_out = call.format is not None and asked is None
+    return replace(
+        reply,
+        provider=provider,
+        requests=call.requests,
+        enforced=False if left_out else reply.enforced,
+    )

@@ -1,0 +1,227 @@
+"""
+Any endpoint that speaks OpenAI's APIs: Ollama, vLLM, llama.cpp, OpenRouter, Azure, Copilot, …
+
+Chat Completions by default; `api`, per provider or per model, or `discover` say otherwise.
+Source: spec api-choice, spec wire "Providers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType, TracebackType
+from typing import Final, Self, Unpack
+
+from structguard.http import transport_of_client
+from structguard.memo import Memo, endpoint_id
+from structguard.providers.credentials import Credentials, CredentialsCallable
+from structguard.providers.embeddings import Embeddings, Encoding, embed, openai_body, openai_reply
+from structguard.providers.lookup import Lookup
+from structguard.providers.routes import (
+    ApiRouter,
+    Endpoints,
+    ModelOptions,
+    OpenAIApi,
+    checked_api,
+)
+from structguard.providers.settings import (
+    TIMEOUT,
+    Common,
+    Settings,
+    bearer,
+    checked_base,
+    checked_key,
+    environ,
+    read,
+    read_seconds,
+)
+from structguard.service import EventStream, Status
+from structguard.types import Api, Completion, Request
+from structguard.wire import chat, responses
+from structguard.wire.base import Wire
+
+WIRES: Final[Mapping[Api, Wire]] = MappingProxyType({"chat": chat, "responses": responses})
+
+
+class OpenAICompat:
+    """
+    An OpenAI-compatible endpoint.
+
+    Structured output goes out as `response_format` (chat) or `text.format` (responses).
+
+    `base_url` may be the chat URL itself; a `{model}` in it is filled in. No `api_key` means no
+    Authorization header. `credentials` is an async callable for a token that expires. `client` is a
+    caller's own AsyncOpenAI or AsyncAzureOpenAI: its base URL, key, proxies and hooks are used, its
+    retries are not, and it stays open. `api` is the wire API of all models, `models` says it for
+    single ones; with neither, `discover` asks the endpoint's model list, and else it is chat. A
+    guess that proves wrong is switched once and remembered in `memo`. `responses_endpoint` is the
+    whole URL of the Responses API where it cannot be derived.
+
+    Raises:
+        ValueError, TypeError: an argument that cannot be used; a key is never repeated.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        api_key: str | None = None,
+        credentials: CredentialsCallable | None = None,
+        client: object = None,
+        api: OpenAIApi | None = None,
+        models: Mapping[str, ModelOptions] | None = None,
+        discover: bool = False,
+        responses_endpoint: str | None = None,
+        memo: Memo | None = None,
+        **common: Unpack[Common],
+    ) -> None:
+        key = checked_key(api_key)
+        if client is not None:
+            if key is not None or credentials is not None or "transport" in common:
+                raise ValueError(
+                    "client brings its own key and connections: leave out api_key, credentials and"
+                    " transport"
+                )
+            common["transport"] = transport = transport_of_client(client)
+            base_url = base_url or transport.base_url
+        if key is not None and credentials is not None:
+            raise ValueError("give api_key or credentials, not both")
+        settings = Settings(**common)
+        endpoints = Endpoints(
+            base_url=checked_base(base_url),
+            responses=checked_base(responses_endpoint, "responses_endpoint")
+            if responses_endpoint
+            else None,
+        )
+        self._endpoints = endpoints
+        self._base_url = endpoint_id(endpoints.base_url)
+        name = settings.id or self._base_url
+        self._router = ApiRouter(
+            id=name,
+            memo_url=self._base_url,
+            endpoints=endpoints,
+            wires=WIRES,
+            memo=Memo() if memo is None else memo,
+            observer=settings.observer,
+            explicit=checked_api(api, "api"),
+            models=_checked_models(models or {}, endpoints, checked_api(api, "api")),
+            options=settings.options,
+            lookup=Lookup(
+                provider=name,
+                base_url=self._base_url,
+                observer=settings.observer,
+                clock=settings.clock,
+            )
+            if discover
+            else None,
+        )
+        self._engine = settings.engine(
+            name,
+            self._router,
+            Credentials(credentials, scheme=bearer, clock=settings.clock) if credentials else None,
+            bearer(key) if key else None,
+        )
+        self._router.asker = self._engine
+
+    @classmethod
+    def from_env(
+        cls,
+        *,
+        api: OpenAIApi | None = None,
+        models: Mapping[str, ModelOptions] | None = None,
+        discover: bool = False,
+        memo: Memo | None = None,
+        **common: Unpack[Common],
+    ) -> Self:
+        """
+        From OPENAI_COMPAT_BASE_URL (required), OPENAI_COMPAT_API_KEY, OPENAI_COMPAT_TIMEOUT.
+
+        Raises:
+            ValueError: no base URL, or a variable that cannot be used.
+        """
+        env = environ()
+        common.setdefault("timeout", read_seconds(env, "OPENAI_COMPAT_TIMEOUT", TIMEOUT))
+        return cls(
+            checked_base(read(env, "OPENAI_COMPAT_BASE_URL"), "OPENAI_COMPAT_BASE_URL"),
+            api_key=read(env, "OPENAI_COMPAT_API_KEY"),
+            api=api,
+            models=models,
+            discover=discover,
+            memo=memo,
+            **common,
+        )
+
+    @property
+    def id(self) -> str:
+        """Its name in memo, events and errors."""
+        return self._engine.id
+
+    @property
+    def base_url(self) -> str:
+        """The endpoint as the memo names it: host[:port][/path]."""
+        return self._base_url
+
+    @property
+    def attempts(self) -> int:
+        """How often a call is sent at most when the request does not say."""
+        return self._engine.retry.attempts
+
+    def api_for(self, model: str | None, /) -> Api:
+        """The wire API of a model as far as it is known without asking the endpoint."""
+        return self._router.api_for(model)
+
+    async def complete(self, request: Request, /) -> Completion:
+        """The whole reply. Raises ProviderError."""
+        return await self._engine.complete(request)
+
+    def stream(self, request: Request, /) -> EventStream:
+        """The events of one reply; see `service.OpenStream`."""
+        return self._engine.stream(request)
+
+    async def embed(
+        self,
+        texts: str | Sequence[str],
+        *,
+        model: str,
+        dimensions: int | None = None,
+        user: str | None = None,
+        encoding: Encoding = "float",
+        timeout: float | None = None,  # noqa: ASYNC109  the call's budget in seconds, as in Request
+    ) -> Embeddings:
+        """One vector a text. Raises ProviderError."""
+        body = openai_body(texts, model=model, dimensions=dimensions, user=user, encoding=encoding)
+        url = self._endpoints.beside("/embeddings")
+        return await embed(
+            self._engine, chat, url, body, openai_reply, model=model, timeout=timeout, user=user
+        )
+
+    async def status(self) -> Status:
+        """Health by GET /models; never raises."""
+        return await self._engine.status(self._endpoints.beside("/models"), chat)
+
+    async def aclose(self) -> None:
+        """Close its connections; a caller's own client stays open, and so does the memo."""
+        await self._engine.transport.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"OpenAICompat(id={self.id!r})"
+
+
+def _checked_models(
+    models: Mapping[str, ModelOptions], endpoints: Endpoints, explicit: Api | None
+) -> Mapping[str, ModelOptions]:
+    """Refuse what would fail at the first call: an unknown API, a Responses URL nobody can derive."""
+    named = [checked_api(said.api, f"api of model {name!r}") for name, said in models.items()]
+    if "responses" in (explicit, *named):
+        endpoints.url("responses", "model")
+    return dict(models)
