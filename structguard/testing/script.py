@@ -1,0 +1,244 @@
+"""
+A provider that plays outcomes in order and keeps every request: no network, no mock library.
+
+It fails as our own providers do: one ProviderError, its refusal judged, kind `format_refused`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TypeAlias, cast
+
+import anyio.lowlevel
+
+from structguard.errors import ProviderError, operation
+from structguard.events import Observer, ignore
+from structguard.refusal import detect_refusal
+from structguard.schema import as_format
+from structguard.service import EventStream, Status
+from structguard.types import (
+    Api,
+    Completion,
+    Failure,
+    Finished,
+    Format,
+    FormatKind,
+    JsonObject,
+    JsonSchema,
+    Operation,
+    Request,
+    StreamEvent,
+    TextDelta,
+    ToolCalled,
+)
+from structguard.wire import chat
+from structguard.wire.base import DEFAULTS, is_reasoning, sendable_format
+
+Step: TypeAlias = StreamEvent | Failure | BaseException
+Played: TypeAlias = Completion | str | Failure | BaseException | Sequence[Step]
+Outcome: TypeAlias = Played | Callable[[Request], Played | Awaitable[Played]]
+
+_SENT: Mapping[type[Format], FormatKind] = MappingProxyType(
+    {JsonSchema: "json_schema", JsonObject: "json_object"}
+)
+
+
+class ScriptOver(AssertionError):
+    """A scripted provider was asked once more than it has outcomes."""
+
+
+class Script:
+    """
+    A `service.Provider` that plays `outcomes`, one a request, complete or streamed.
+
+    An outcome is text or a Completion (the reply), a Failure (raised as the ProviderError our
+    providers would raise, with the refusal judged when the request carries a format), an exception
+    (raised as it is), a list of stream events, the last one Finished (a Failure or exception in it
+    breaks the stream there), or a callable that gets the request and gives any of these, awaited if
+    need be. `requests` holds what was asked, in order; `closed` counts `aclose`.
+
+    Raises:
+        TypeError: an outcome that is none of these.
+        ScriptOver: asked when nothing is left to play.
+    """
+
+    def __init__(
+        self,
+        outcomes: Iterable[Outcome] = (),
+        *,
+        id: str = "script",  # noqa: A002  the protocol's word
+        base_url: str = "",
+        api: Api = "chat",
+        observer: Observer = ignore,
+    ) -> None:
+        self.id = id
+        self.base_url = base_url
+        self.outcomes = [_checked(outcome) for outcome in outcomes]
+        self.requests: list[Request] = []
+        self.closed = 0
+        self._api: Api = api
+        self._observer = observer
+
+    def api_for(self, model: str | None, /) -> Api:
+        """The wire API it pretends to speak, the same for every model."""
+        del model
+        return self._api
+
+    async def complete(self, request: Request, /) -> Completion:
+        """Play the next outcome as a whole reply."""
+        for step in await self._next(request):
+            event = self._played(step, request, "complete")
+            if isinstance(event, Finished):
+                return event.completion
+        raise AssertionError("a checked script ends with a reply or a failure")  # pragma: no cover
+
+    def stream(self, request: Request, /) -> EventStream:
+        """Play the next outcome as a stream; a failure at its start is raised on entering."""
+        return self._stream(request)
+
+    @asynccontextmanager
+    async def _stream(self, request: Request) -> AsyncGenerator[AsyncIterator[StreamEvent]]:
+        steps = await self._next(request)
+        first = self._played(steps[0], request, "stream")
+
+        async def events() -> AsyncGenerator[StreamEvent]:
+            yield first
+            for step in steps[1:]:
+                await anyio.lowlevel.checkpoint()
+                yield self._played(step, request, "stream", yielded=True)
+
+        async with aclosing(events()) as playing:
+            yield playing
+
+    async def status(self) -> Status:
+        """Healthy, always."""
+        return Status(health="healthy", message="scripted", latency=0.0)
+
+    async def aclose(self) -> None:
+        """Count it."""
+        self.closed += 1
+
+    async def _next(self, request: Request) -> Sequence[Step]:
+        """The next outcome as the steps of a stream."""
+        await anyio.lowlevel.checkpoint()
+        self.requests.append(request)
+        asked = len(self.requests)
+        if asked > len(self.outcomes):
+            raise ScriptOver(
+                f"{self.id!r} was asked {asked} times and has {len(self.outcomes)} outcomes to play;"
+                f" the last request asked for {request.model or 'no model'!r}, format"
+                f" {_asked(request) or 'none'}"
+            )
+        outcome = self.outcomes[asked - 1]
+        if callable(outcome):
+            played = outcome(request)
+            outcome = await played if inspect.isawaitable(played) else played
+        return _steps(outcome)
+
+    def _played(
+        self, step: Step, request: Request, operation: Operation, *, yielded: bool = False
+    ) -> StreamEvent:
+        """The event of one step; what fails is raised."""
+        match step:
+            case BaseException():
+                raise step
+            case Failure():
+                raise self._error(replace(step, yielded=yielded), request, operation)
+            case Finished(completion=completion):
+                return Finished(self._signed(completion, request))
+            case _:
+                return step
+
+    def _error(self, given: Failure, request: Request, name: Operation) -> ProviderError:
+        failure = _with_facts(given)
+        return operation(name, request, self.id, observer=self._observer).from_failure(
+            failure,
+            chat.classify,
+            refusal=detect_refusal(
+                failure.status,
+                failure.body,
+                sent=_asked(request),
+                api=self._api,
+                tools=bool(request.tools),
+                stream=name == "stream",
+                reasoning=is_reasoning(request, DEFAULTS),
+            ),
+        )
+
+    def _signed(self, reply: Completion, request: Request) -> Completion:
+        """What a provider adds to a reply, where the script does not say it."""
+        enforced = reply.enforced
+        if enforced is None and _asked(request) is not None:
+            enforced = True
+        return replace(
+            reply,
+            enforced=enforced,
+            provider=reply.provider or self.id,
+            model=reply.model or request.model,
+        )
+
+
+def _asked(request: Request) -> FormatKind | None:
+    """The format that such a request puts on the wire."""
+    asked = sendable_format(request, as_format(request.response_format), DEFAULTS)
+    return None if asked is None else _SENT[type(asked)]
+
+
+def _checked(outcome: Outcome) -> Outcome:
+    if not callable(outcome):
+        _steps(outcome)
+    return outcome
+
+
+def _steps(played: object) -> Sequence[Step]:
+    """An outcome as the steps of a stream."""
+    match played:
+        case str():
+            return _steps(Completion(text=played))
+        case Completion():
+            said = [TextDelta(played.text)] if played.text else []
+            return [*said, *map(ToolCalled, played.tool_calls), Finished(played)]
+        case Failure() | BaseException():
+            return [played]
+        case list() | tuple():
+            steps = cast("Sequence[Step]", played)
+            if steps and isinstance(steps[-1], Finished | Failure | BaseException):
+                return steps
+            raise TypeError("a list of stream events ends with Finished, a Failure or an exception")
+        case _:
+            raise TypeError(
+                "an outcome is text, a Completion, a Failure, an exception, a list of stream events"
+                f" or a callable, got {type(played).__name__}"
+            )
+
+
+def _with_facts(failure: Failure) -> Failure:
+    """The failure with its body and what is read from it, where only one of the two was given."""
+    if failure.status is None:
+        return failure
+    body = failure.body or json.dumps(
+        {"error": {"message": failure.message, "code": failure.code, "type": failure.type,
+                   "param": failure.param}}
+    )  # fmt: skip
+    read = chat.failure(failure.status, {}, body)
+    return replace(
+        failure,
+        body=body,
+        message=failure.message or read.message,
+        code=failure.code or read.code,
+        type=failure.type or read.type,
+        param=failure.param or read.param,
+    )
