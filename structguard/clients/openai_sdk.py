@@ -114,7 +114,8 @@ class _Turn:
             options=options,
             parser=options.post_parser,
         )
-        options.post_parser = self.last.read
+        if self.raw or not self.stream:  # an open stream is healed where its first event is awaited
+            options.post_parser = self.last.read
         return self.last
 
     def sent(self, value: Any) -> Sent[Any]:

@@ -152,7 +152,7 @@ def guarded_flow(
     Raises:
         Exception: the error of the last send; a failed retry has the first error as `__cause__`.
     """
-    turn = _Turn[C, T](call, view, policy, notify)
+    turn: _Turn[C, T] = _Turn(call, view, policy, notify)
     if not call.guardable:
         return turn.served((yield from turn.send(call)), enforced=None)
     if policy.mode != "guard" or policy.require_enforced:

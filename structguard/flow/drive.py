@@ -59,7 +59,8 @@ def drive(
                 case Lease(entry):
                     result = memo.lease(entry, lease_seconds(timeout))
                 case Forget(entry):
-                    result = memo.clear(entry)
+                    memo.clear(entry)
+                    result = None
     except StopIteration as stop:
         served: Served[T] = stop.value
         return served
@@ -89,7 +90,8 @@ async def adrive(
                 case Lease(entry):
                     result = await memo.alease(entry, lease_seconds(timeout))
                 case Forget(entry):
-                    result = await memo.aclear(entry)
+                    await memo.aclear(entry)
+                    result = None
     except StopIteration as stop:
         served: Served[T] = stop.value
         return served

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from structguard.events import Event
@@ -72,7 +72,9 @@ class Player:
     def forms(self) -> list[str]:
         return [send.call.form for send in self.sends]
 
-    def play(self, results: Sequence[Sent[str]], call: FakeCall | None = None) -> Served[str]:
+    def play(
+        self, results: Sequence[Sent[str] | Callable[[], Sent[str]]], call: FakeCall | None = None
+    ) -> Served[str]:
         left = list(results)
         flow = guarded_flow(call or FakeCall(), self.memo, self.policy, self.events.append, str)
         result: object = None
@@ -82,13 +84,15 @@ class Player:
                 self.effects.append(effect)
                 match effect:
                     case Send():
-                        result = left.pop(0)
+                        step = left.pop(0)
+                        result = step() if callable(step) else step
                     case Remember(entry):
                         result = self.memo.remember(entry)
                     case Lease(entry):
                         result = self.memo.lease(entry, 30.0)
                     case Forget(entry):
-                        result = self.memo.clear(entry)
+                        self.memo.clear(entry)
+                        result = None
         except StopIteration as stop:
             assert not left, "the flow sent less often than scripted"
             served: Served[str] = stop.value

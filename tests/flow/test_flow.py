@@ -13,11 +13,11 @@ from structguard.events import (
     RefusalSkipped,
     RefusalUnhandled,
 )
-from structguard.flow import Remember
+from structguard.flow import Remember, Sent
 from structguard.memo import open_memo
 from structguard.options import Policy
 from structguard.types import MemoKey, Refusal, Scope
-from tests.flow.play import KEY, REFUSAL, FakeCall, Player, Refused, answered, failed, refused
+from tests.flow.play import REFUSAL, FakeCall, Player, Refused, answered, failed, refused
 
 
 class Wall:
@@ -288,7 +288,7 @@ def test_an_ignored_format_is_tried_plainly_after_its_hour_and_cleared_by_json()
 def test_a_call_that_the_memo_knows_nothing_of_never_computes_its_key() -> None:
     class Costly(FakeCall):
         @property
-        def key(self) -> MemoKey:  # type: ignore[override]
+        def key(self) -> MemoKey:
             raise AssertionError("the key was computed")
 
         @property
@@ -303,10 +303,13 @@ def test_a_call_that_the_memo_knows_nothing_of_never_computes_its_key() -> None:
 
 
 def test_two_first_calls_share_one_entry_and_one_warning() -> None:
-    player = Player()
-    player.memo.remember(player.memo.draft(KEY, REFUSAL, status=400, expiry=60.0))
-    late = Player(memo=player.memo)
-    entry = player.memo.entries()[0]
-    assert player.memo.remember(entry) is False
-    late.play([answered()])
-    assert not [event for event in late.events if isinstance(event, RefusalRemembered)]
+    first = Player()
+    second = Player(memo=first.memo)
+
+    def meanwhile() -> Sent[str]:
+        second.play([refused(), answered()])
+        return answered()
+
+    assert first.play([refused(), meanwhile]).requests == 2
+    told = [e for e in first.events + second.events if isinstance(e, RefusalRemembered)]
+    assert len(told) == len(first.memo.entries()) == 1

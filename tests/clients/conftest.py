@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from structguard.memo import Memo, open_memo
+from tests.clients.endpoint import Upstream
+
+
+@pytest.fixture
+def upstream(httpserver: HTTPServer) -> Iterator[Upstream]:
+    upstream = Upstream(httpserver)
+    yield upstream
+    upstream.gone.set()
+
+
+@pytest.fixture
+def memo() -> Memo:
+    return open_memo("memory:")
