@@ -18,24 +18,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from typing import TypeGuard, get_args
+from types import MappingProxyType
+from typing import TypeGuard
 
 from structguard.errors import ProviderError
 from structguard.refusal.facts import RequestFacts, request_facts
 from structguard.refusal.judge import detect_refusal
 from structguard.types import Api, Kind, Refusal, as_mapping
 
+_APIS: tuple[Api, ...] = ("chat", "responses", "messages", "converse", "generate_content")
 _UNKNOWN = RequestFacts(sent="json_schema")  # what is assumed where no request can be read
 _NO_FORMAT = RequestFacts(sent=None)
-_ADDRESSES: tuple[tuple[str, Api | None], ...] = (
-    ("/images/", None),
-    ("/audio/", None),
-    ("/chat/completions", "chat"),
-    ("/responses", "responses"),
-    ("/messages", "messages"),
-    ("/converse", "converse"),
-    ("generateContent", "generate_content"),
-    ("GenerateContent", "generate_content"),
+_OTHER_ADDRESSES = ("/images/", "/audio/")  # their response_format is no structured output
+_ADDRESSES: Mapping[str, Api] = MappingProxyType(
+    {
+        "/chat/completions": "chat",
+        "/responses": "responses",
+        "/messages": "messages",
+        "/converse": "converse",
+        "generateContent": "generate_content",
+        "GenerateContent": "generate_content",
+    }
 )
 
 
@@ -144,15 +147,15 @@ def _facts_of(exc: BaseException) -> RequestFacts:
     """What the exception's own request carried; a JSON Schema where it cannot be read."""
     request = _get(exc, "request") or _get(_get(exc, "response"), "request")
     url = str(_get(request, "url") or "")
-    named = [api for part, api in _ADDRESSES if part in url.split("?", 1)[0]]
-    if None in named:
+    address = url.split("?", 1)[0]
+    if any(part in address for part in _OTHER_ADDRESSES):
         return _NO_FORMAT
+    named = [api for part, api in _ADDRESSES.items() if part in address]
     body = _json(_get(request, "content") or _get(request, "body"))
     api = named[-1] if named else None
     if body is None:
         return RequestFacts(sent="json_schema", api=api) if api else _UNKNOWN
-    apis: tuple[Api, ...] = (api,) if api else get_args(Api)
-    found = [request_facts(body, api) for api in apis]
+    found = [request_facts(body, spelled) for spelled in _APIS if api in {None, spelled}]
     return next((facts for facts in found if facts.sent is not None), _NO_FORMAT)
 
 

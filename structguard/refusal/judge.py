@@ -7,7 +7,6 @@ Source: spec guard §1.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from typing import get_args
 
 from structguard.errors import redact
 from structguard.options import NEVER_REFUSALS
+from structguard.refusal.bodies import first_words, inner_status, says_nothing
 from structguard.refusal.exclusions import NEVER, NEVER_CODES
 from structguard.refusal.lists import types_listed
 from structguard.refusal.places import Place, place_in, place_of
@@ -23,7 +23,7 @@ from structguard.refusal.rules import Rule, Sentence, feature_in, rule_for
 from structguard.refusal.schema_words import SCHEMA_SIZE, SCHEMA_WORD
 from structguard.refusal.statements import Body, Statement, read, sentences
 from structguard.refusal.words import FLAGS, UNSUPPORTED, plain, spaced
-from structguard.types import Api, Flag, FormatKind, Refusal, Scope, as_mapping, as_sequence
+from structguard.types import Api, Flag, FormatKind, Refusal, Scope
 
 EVIDENCE = 200  # characters
 LONGEST = 1_200  # characters of one statement that are judged, around the first cue
@@ -116,13 +116,13 @@ def detect_refusal(
     if status is None or wire is None or not _admitted(status, also_statuses):
         return None
     whole = read(body)
-    code = status if status >= 300 else _inner_status(whole)
+    code = status if status >= 300 else inner_status(whole)
     if code is None or not _admitted(code, also_statuses):
         return None
     flags: dict[Flag, bool] = {"tools": tools, "stream": stream, "reasoning": reasoning}
     refusal = _judge(code, whole, sent, wire, flags)
     if refusal is None and unnamed and code in {400, 422} and says_nothing(whole):
-        return _refusal(Scope.UNNAMED, "unnamed", sent, _first_words(whole))
+        return _refusal(Scope.UNNAMED, "unnamed", sent, first_words(whole))
     return refusal
 
 
@@ -134,39 +134,6 @@ def _wire(api: str) -> Api | None:
 
 def _admitted(status: int, also: Collection[int]) -> bool:
     return status in {200, 400, 404, 405, 422} or (status in also and status not in NEVER_REFUSALS)
-
-
-def _inner_status(body: Body) -> int | None:
-    """The status an error object inside a 200 names; 400 when it names none; None for an answer."""
-    error = _error_object(body)
-    if error is None:
-        return None
-    for key in ("code", "status", "status_code", "http_code", "statusCode"):
-        value = error.get(key)
-        text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-        if text.isdecimal() and 400 <= int(text[:9]) <= 599:
-            return int(text)
-    return 400
-
-
-def _error_object(body: Body) -> Mapping[str, object] | None:
-    root = body.root
-    if root is None:
-        return {} if any(line.where or line.codes for line in body.statements) else None
-    for holder in (root, as_mapping(root.get("response")) or {}, *_choices(root)):
-        error = holder.get("error") or holder.get("errors")
-        if error:
-            return as_mapping(error) or root
-    answered = {"choices", "output", "content", "candidates", "message"} & root.keys()
-    coded = root.get("type") == "error" or root.get("object") == "error"
-    return root if coded or ("code" in root and answered <= {"message"} and answered) else None
-
-
-def _choices(root: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    for choice in (as_sequence(root.get("choices")) or ())[:8]:
-        mapping = as_mapping(choice)
-        if mapping is not None:
-            yield mapping
 
 
 def _judge(
@@ -300,27 +267,3 @@ def _refusal(
     if len(told) > EVIDENCE:
         told = told[: EVIDENCE - 1] + "…"
     return Refusal(scope, rule, feature, told, flag)
-
-
-_GENERIC = re.compile(
-    r"\b(?:provider|upstream|returned|error|errors|bad|request|requests|invalid|input|params?|parameters?"
-    r"|arguments?|api|apierror|failed|failure|code|status|unknown|no|body|an|the|a|from|with|your|all|target|providers"
-    r"|please|try|again|later|something|went|wrong|exception|http|client|server|center|nginx|html|title|h1"
-    r"|badrequesterror|badrequest|litellm|message|detail|null|none|unexpected|occurred|has|was|is|of|check|documentation|id|trace|validation)\b"
-    r"|[\W\d_]+"
-)
-_ID = re.compile(r"\b(?:trace|request|req)[ _-]?id:? ?[\w-]+|\b[0-9a-f-]{16,}\b")
-
-
-def says_nothing(body: Body) -> bool:
-    """Whether a body holds no word beyond the generic ("Provider returned error", an echo)."""
-    return all(
-        not statement.where.startswith("loc:")
-        and not any(NEVER_CODES.fullmatch(code) for code in statement.codes)
-        and not _GENERIC.sub("", _ID.sub("", plain(statement.text)))
-        for statement in body.statements
-    )
-
-
-def _first_words(body: Body) -> str:
-    return next((s.text for s in body.statements if s.text), "(the body names nothing)")

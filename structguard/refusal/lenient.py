@@ -18,7 +18,7 @@ from structguard.types import as_mapping, as_sequence
 _DECODER = json.JSONDecoder(strict=False)
 _OPENING = re.compile(r"[{\[]")
 _TRIES = 4  # openings inside prose that are tried as JSON
-_PAIRS = 400  # pairs read from broken JSON
+_PAIRS = 200  # pairs read from broken JSON
 _STRINGY = re.compile(r'\A"[^"\\]*+(?:\\.[^"\\]*+)*+"\Z', re.DOTALL)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from structguard.refusal.words import Words
 
@@ -55,6 +56,7 @@ _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("other", re.compile(r"\b(?:regex|ebnf|grammar|structural[_ -]?tag|lark|text/x\.enum|xml)\b")),
 )
 
+_LISTS = 8  # lists of one line that are read
 _REACH = 200  # characters after "must be one of" that may hold the list
 
 
@@ -67,9 +69,9 @@ def types_listed(text: str) -> frozenset[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    for opening in _LIST_OPENING.all(text):
+    for opening in islice(_LIST_OPENING.all(text), _LISTS):
         part = text[opening.end() : opening.end() + _REACH]
         end = _LIST_END.search(part)
         yield part[: end.start()] if end else part
-    for only in _ONLY_BEFORE.finditer(text):
+    for only in islice(_ONLY_BEFORE.finditer(text), _LISTS):
         yield only.group("list")

@@ -148,10 +148,15 @@ _OTHER = re.compile(
 )
 
 
+_POINTERS = ((" at ", _FIELD_AT), ("unknown name", _NAME_ONLY), ("invalid value at", _VALUE_AT))
+_OTHER_WORDS = ("messages", "tools", "contents", "input", "functions", "tool")
+
+
 def place_in(text: str, api: Api) -> Place:
     """Where the words themselves point, when their object names no location."""
     text = without_links(text)
-    named = _named(text, api)
+    lower = text.lower()
+    named = _named(text, lower, api)
     inside = [place_of(match.group(), api) for match in _INSIDE.finditer(text[:2_000])]
     if Place.SCHEMA in inside and named is not Place.ELSEWHERE:
         return Place.SCHEMA
@@ -159,16 +164,15 @@ def place_in(text: str, api: Api) -> Place:
         return named
     if Place.FORMAT in inside:
         return Place.FORMAT
-    return Place.ELSEWHERE if _OTHER.search(text) else Place.NOWHERE
+    other = any(word in lower for word in _OTHER_WORDS) and _OTHER.search(text)
+    return Place.ELSEWHERE if other else Place.NOWHERE
 
 
-def _named(text: str, api: Api) -> Place:
-    field = _FIELD_AT.search(text)
-    if field is not None:
-        return place_of(f"{field.group(2)}.{field.group(1)}", api)
-    lone = _NAME_ONLY.search(text) or _VALUE_AT.search(text)
-    if lone is not None:
-        return place_of(lone.group(1), api)
+def _named(text: str, lower: str, api: Api) -> Place:
+    for literal, pattern in _POINTERS:
+        match = pattern.search(text) if literal in lower else None
+        if match is not None:
+            return place_of(".".join(reversed(match.groups())), api)
     for head in re.split(r":\s", text[:600])[:-1][:6]:
         match = _HEAD.match(head.strip()) if len(head) <= 200 else None
         path = match.group("path") if match else ""

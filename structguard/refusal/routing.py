@@ -35,6 +35,8 @@ _DEEPEST = 8
 def no_route(body: Body) -> Statement | None:
     """The statement in which a router refuses the request's parameters, else None."""
     for statement in body.statements:
+        if "no " not in statement.text.lower():
+            continue
         text = plain(statement.text)
         if _NO_ROUTE.search(text):
             text = spaced(text)

@@ -53,6 +53,7 @@ _AUDIBLE = re.compile(r"(?i)</(?:script|style|svg)\s*>")
 _INLINE = frozenset({"a", "b", "i", "em", "strong", "code", "span", "tt", "u", "small", "kbd"})
 _DATA = re.compile(r"(?m)^data:[ \t]?(.*)$")
 _FRAMED = re.compile(r"(?m)\A(?::.*\n|\s)*(?:(?:event|id|retry):.*\n)*data:")
+_JSONISH = re.compile(r"""[{\[]\s{0,99}["'{\[]""")
 _LINE = re.compile(r"[\r\n]+")
 _HANGING = re.compile(r":[ \t]*[\r\n]+[ \t]*[-*•]?[ \t]*")
 
@@ -116,19 +117,16 @@ class _Reader:
         if value is not None:
             self.value(value, near, level + 1, 0)
             return
-        found = embedded(text, speaks)
+        found = None if _JSONISH.match(text) else embedded(text, speaks)
         if found is not None:
             start, end, value = found
             self.say(text[:start], near)
             self.value(value, near, level + 1, 0)
-            self.say(text[end:], near)
+            self.text(text[end:], near, level + 1)
             return
         start, objects = scraps(text, MESSAGE_KEYS, (*LOCATION_KEYS, *CODE_KEYS))
-        if not objects:
-            self.say(text, near)
-            return
-        self.say(text[:start], near)
-        for scrap in objects:
+        self.say(text[:start] if objects else text, near)
+        for scrap in objects[:STATEMENTS]:
             self.value(scrap, near, level + 1, 0)
 
     def value(self, value: object, near: Statement, level: int, depth: int) -> None:

@@ -1,0 +1,72 @@
+"""
+Questions about a body as a whole: is it an error object, which status does it name, does it say anything?
+
+Source: spec guard §1.2 (a 200 with an error object) and §1.10 (unnamed).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from structguard.refusal.exclusions import NEVER_CODES
+from structguard.refusal.statements import Body
+from structguard.refusal.words import plain
+from structguard.types import as_mapping, as_sequence
+
+
+def inner_status(body: Body) -> int | None:
+    """The status an error object inside a 200 names; 400 when it names none; None for an answer."""
+    error = _error_object(body)
+    if error is None:
+        return None
+    for key in ("code", "status", "status_code", "http_code", "statusCode"):
+        value = error.get(key)
+        text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+        if text.isdecimal() and 400 <= int(text[:9]) <= 599:
+            return int(text)
+    return 400
+
+
+def _error_object(body: Body) -> Mapping[str, object] | None:
+    root = body.root
+    if root is None:
+        return {} if any(line.where or line.codes for line in body.statements) else None
+    for holder in (root, as_mapping(root.get("response")) or {}, *_choices(root)):
+        error = holder.get("error") or holder.get("errors")
+        if error:
+            return as_mapping(error) or root
+    answered = {"choices", "output", "content", "candidates", "message"} & root.keys()
+    coded = root.get("type") == "error" or root.get("object") == "error"
+    return root if coded or ("code" in root and answered <= {"message"} and answered) else None
+
+
+def _choices(root: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    for choice in (as_sequence(root.get("choices")) or ())[:8]:
+        mapping = as_mapping(choice)
+        if mapping is not None:
+            yield mapping
+
+
+_GENERIC = re.compile(
+    r"\b(?:provider|upstream|returned|error|errors|bad|request|requests|invalid|input|params?|parameters?"
+    r"|arguments?|api|apierror|failed|failure|code|status|unknown|no|body|an|the|a|from|with|your|all|target|providers"
+    r"|please|try|again|later|something|went|wrong|exception|http|client|server|center|nginx|html|title|h1"
+    r"|badrequesterror|badrequest|litellm|message|detail|null|none|unexpected|occurred|has|was|is|of|check|documentation|id|trace|validation)\b"
+    r"|[\W\d_]+"
+)
+_ID = re.compile(r"\b(?:trace|request|req)[ _-]?id:? ?[\w-]+|\b[0-9a-f-]{16,}\b")
+
+
+def says_nothing(body: Body) -> bool:
+    """Whether a body holds no word beyond the generic ("Provider returned error", an echo)."""
+    return all(
+        not statement.where.startswith("loc:")
+        and not any(NEVER_CODES.fullmatch(code) for code in statement.codes)
+        and not _GENERIC.sub("", _ID.sub("", plain(statement.text)))
+        for statement in body.statements
+    )
+
+
+def first_words(body: Body) -> str:
+    return next((s.text for s in body.statements if s.text), "(the body names nothing)")
