@@ -33,7 +33,10 @@ _ODD_NUMBER = re.compile(
 _HALF_NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]*(?:[eE][-+]?)?\Z")
 _CALL = re.compile(rf"(?:new\s)?[A-Za-z_][\w.]{{0,40}}\((?=[{SPACE}]{{0,40}}[\"'\d{{\[)-])")
 _STOP = re.compile(r"[,\uff0c\u3001}\]{\[\uff5d\uff3d\uff5b\uff3b()\n\"'`/#<]")
-_END_OF_NUMBER = re.compile(rf"[{SPACE}]{{0,200}}(?:[,\uff0c\u3001}}\])\uff5d\uff3d;]|//|/\*|#|\Z)")
+_END_OF_NUMBER = re.compile(
+    rf"[{SPACE}]{{0,200}}(?:[,\uff0c\u3001}}\])\uff5d\uff3d;]|//|/\*|#|\Z)|[ \t]{{0,40}}\n|\s{{1,40}}[\"'][^\"'\n]{{1,80}}[\"']\s{{0,10}}:"
+)
+_THOUSANDS = re.compile(r",[0-9]")
 _MOST_DIGITS: Final = 4300
 
 
@@ -41,7 +44,7 @@ def read_bare(cursor: Cursor) -> object:
     """The unquoted value at the cursor; MISSING when nothing stands there or the cut takes it."""
     text, start = cursor.text, cursor.position
     number = NUMBER.match(text, start, cursor.end)
-    if number and _END_OF_NUMBER.match(text, number.end(), cursor.end):
+    if number and _ends_number(cursor, number.end()):
         return _number(cursor, number)
     call = _CALL.match(text, start, cursor.end)
     if call:
@@ -51,6 +54,14 @@ def read_bare(cursor: Cursor) -> object:
         return MISSING
     end = _end_of_words(cursor, start)
     return _classify(cursor, start, end)
+
+
+def _ends_number(cursor: Cursor, after: int) -> bool:
+    """Whether a number ends here; in an object "1,234" is not one."""
+    text, end = cursor.text, cursor.end
+    if cursor.top.members is not None and _THOUSANDS.match(text, after, end):
+        return False
+    return _END_OF_NUMBER.match(text, after, end) is not None
 
 
 def _number(cursor: Cursor, number: re.Match[str]) -> object:
@@ -95,10 +106,19 @@ def _end_of_words(cursor: Cursor, start: int) -> int:
             if not open_brackets:
                 return position
             open_brackets -= 1
+        elif char == '"' and cursor.top.members is not None and _is_key(cursor, position):
+            return position
         elif not open_brackets and _ends_words(cursor, position):
             return position
         position += 1
     return end
+
+
+def _is_key(cursor: Cursor, position: int) -> bool:
+    return (
+        cursor.text[position - 1].isspace()
+        and QUOTED_KEY.match(cursor.text, position, cursor.end) is not None
+    )
 
 
 def _refuse_object(cursor: Cursor, position: int) -> None:
@@ -127,7 +147,7 @@ def _structure_follows(cursor: Cursor, position: int) -> bool:
     if after >= end or text[after] in "}]" or text.startswith("```", after):
         return True
     if top.members is None:
-        return char != "\n" or text[after] in COMMAS
+        return True
     if QUOTED_KEY.match(text, after, end):
         return True
     return (top.bare or char != "\n") and BARE_KEY.match(text, after, end) is not None

@@ -83,6 +83,8 @@ def _refusal(candidate: Candidate, target: Target | None, text: str) -> str | No
         return "it holds only placeholders"
     if candidate.repairs and target is not None and not target.shares_a_key(candidate.value):
         return "it has no key the schema names"
+    if not candidate.complete and not candidate.whole and candidate.value in ({}, []):
+        return "it is cut before its first value"
     if candidate.guessed and not _stands_out(candidate, text):
         return "unquoted words inside a sentence"
     return None
@@ -174,6 +176,8 @@ def _fitting_items(
         if fit is not None and items:
             coercions = [(path[1:], old, new) for path, old, new in fit.coercions]
             kept.append(replace(fit, value=items[0], coercions=coercions))
+    if not kept or len(kept) < len([c for c in objects if kept[0].span <= c.span <= kept[-1].span]):
+        return  # one that does not fit stands among them: a list without it would be a lie
     if target.validator.is_valid([c.value for c in kept]):
         yield kept
 

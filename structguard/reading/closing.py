@@ -28,6 +28,15 @@ from structguard.reading.lookahead import (
 )
 from structguard.reading.marks import MARK
 
+_JOINED = re.compile(r"\+\s{0,80}[\"']")
+_SCALAR_ITEM = re.compile(
+    r"(?:-?[0-9][0-9.eE+-]{0,30}|true|false|null|None|True|False)\s{0,40}(?:[,\]]|\Z)"
+)
+# Words between a closing quote and the bracket: "12" USD}. By whether the quote was a single one.
+_JUNK = {
+    single: re.compile(rf"[\w(][^{quote}\n,\[\]{{}}:]{{0,60}}[\]}}]\s{{0,80}}(?:[,\]}}]|\Z)")
+    for single, quote in ((False, '"'), (True, "'"))
+}
 _ARRAY_VALUE = re.compile(r"[\"'\u201c\u201e{\[\]}\-.0-9]")
 
 
@@ -38,11 +47,12 @@ def closes_key(cursor: Cursor, after: int) -> bool:
     return position >= end or text[position] in COLONS
 
 
-def closes_value(cursor: Cursor, after: int, *, nested: int) -> bool:
+def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False) -> bool:
     """
     Whether a quote before `after` ends a value.
 
-    `nested` counts brackets that JSON inside the string has opened: its quotes are content.
+    `nested` counts brackets that JSON inside the string has opened: its quotes are content. `inner`
+    says that there were quotes inside: then a lost comma or a lost bracket is not assumed.
     """
     text, end = cursor.text, cursor.end
     position = BLANK.match(text, after, end).end()  # type: ignore[union-attr]
@@ -57,10 +67,10 @@ def closes_value(cursor: Cursor, after: int, *, nested: int) -> bool:
         return _at_closer(cursor, position, nested=nested)
     if nested:
         return False
-    return _at_other(cursor, after, position)
+    return _at_other(cursor, after, position, inner=inner)
 
 
-def _at_other(cursor: Cursor, after: int, position: int) -> bool:
+def _at_other(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool:
     """A quote is followed by neither comma nor bracket: is a comma missing, or is it a mark?"""
     text, end, top = cursor.text, cursor.end, cursor.top
     char = text[position]
@@ -69,8 +79,15 @@ def _at_other(cursor: Cursor, after: int, position: int) -> bool:
     if char in "`<[" and (text.startswith("```", position) or MARK.match(text, position, end)):
         return True
     if char in COLONS:
-        return top.members is None and len(cursor.stack) > 1 and not top.called
-    return position > after and _comma_missing(cursor, after, position)
+        return top.members is None and not inner and not top.called
+    if char == "+":
+        return _JOINED.match(text, position, end) is not None
+    if inner and "\n" not in text[after:position]:
+        return False
+    return position > after and (
+        _comma_missing(cursor, after, position)
+        or _JUNK[text[after - 1] == "'"].match(text, position, end) is not None
+    )
 
 
 def _comma_missing(cursor: Cursor, after: int, position: int) -> bool:
@@ -78,7 +95,11 @@ def _comma_missing(cursor: Cursor, after: int, position: int) -> bool:
     text, end, top = cursor.text, cursor.end, cursor.top
     newline = "\n" in text[after:position]
     if top.members is None:
-        return text[position] in QUOTES or (newline and text[position] in "{[")
+        return (
+            text[position] in QUOTES
+            or (newline and text[position] in "{[")
+            or _SCALAR_ITEM.match(text, position, end) is not None
+        )
     if QUOTED_KEY.match(text, position, end):
         return True
     return newline and BARE_KEY.match(text, position, end) is not None

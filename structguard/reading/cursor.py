@@ -26,6 +26,7 @@ class GiveUp(Exception):
         self.why = why
         self.at = at
         self.resume = resume
+        self.structured = False  # quoted keys or values had been read: it was meant as JSON
 
 
 @dataclass(slots=True)
@@ -49,6 +50,20 @@ class Frame:
             if value is not MISSING:
                 self.members[self.key] = value
             self.key = None
+
+    @property
+    def last(self) -> object:
+        """The value that was put last, MISSING when there is none."""
+        if self.members is not None:
+            return next(reversed(self.members.values()), MISSING)
+        return self.items[-1] if self.items else MISSING
+
+    @last.setter
+    def last(self, value: object) -> None:
+        if self.members is not None:
+            self.members[next(reversed(self.members))] = value
+        else:
+            self.items[-1] = value
 
     @property
     def value(self) -> object:

@@ -15,8 +15,10 @@ WORDS: Final = 64  # longest unquoted key, characters
 _KEY: Final = 120  # longest quoted key that look-ahead recognises
 
 BLANK = re.compile(rf"[{SPACE}]*+")
+# A line comment ends with its line; in a text of one line before a bracket or the next key.
 COMMENT = re.compile(
-    r"//[^\n]{0,2000}|/\*(?:[^*]|\*(?!/)){0,5000}+\*/|#(?!#)[^\n]{0,2000}|<!--.{0,500}?-->"
+    r"(?://|#(?!#))(?:[^\n]{0,2000}+(?=\n)|(?:(?![}\]]|,\s{0,9}\")[^\n]){0,500})"
+    r"|/\*(?:[^*]|\*(?!/)){0,5000}+(?:\*/|\Z)|<!--.{0,500}?-->"
 )
 ELLIPSIS = re.compile(r"(?:\.{3,}|\u2026)")
 
@@ -57,6 +59,7 @@ VALUE_START = re.compile(
 LITERAL = re.compile(r"(?:true|false|null|none|undefined|nan|-?infinity)(?![\w-])", re.IGNORECASE)
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+")
 CLOSER_RUN = re.compile(rf"(?:[{SPACE}]{{0,200}}[}}\])\uff5d\uff3d]){{1,16}}")
+SURPLUS = re.compile(rf"[{SPACE}]{{0,40}},[{SPACE}]{{0,40}}[\"'][^\"'\n]{{1,80}}[\"'][ ]{{0,10}}:")
 TAIL = re.compile(rf"[{SPACE}}}\])]*\Z")
 
 

@@ -26,10 +26,12 @@ from structguard.reading.lookahead import (
     QUOTES,
     skip,
 )
+from structguard.reading.lookahead import SURPLUS
 from structguard.reading.marks import MARK
 from structguard.reading.strings import read_string
 from structguard.reading.values import Repair
 
+_JUNK = re.compile(r"[\w(][^\n,\[\]{}:\"]{0,60}(?=[\]}])")
 _DANGLING = re.compile(r"[^\n:{}\[\]\"]{0,80}\Z")
 
 
@@ -58,8 +60,12 @@ def repair(
     cursor = Cursor(text, start, end, known, partial)
     _open(cursor)
     root = cursor.top
-    while cursor.stack:
-        _STEPS[_state(cursor)](cursor)
+    try:
+        while cursor.stack:
+            _STEPS[_state(cursor)](cursor)
+    except GiveUp as error:
+        error.structured = cursor.quoted > 1
+        raise
     return Repaired(
         root.value,
         cursor.position,
@@ -306,12 +312,28 @@ def _after(cursor: Cursor) -> None:
     elif char == "\\":
         cursor.note("stray backslash", position)
         cursor.position += 1
+    elif char == "+" and _join(cursor):
+        pass
     elif char in COLONS and top.members is None and _string_was_key(cursor):
         pass
     elif top.members is None:
         _after_in_array(cursor)
     else:
         _after_in_object(cursor)
+
+
+def _join(cursor: Cursor) -> bool:
+    """`"one " + "two"`: one string in two parts."""
+    position = skip(cursor.text, cursor.position + 1, cursor.end)
+    first = cursor.top.last
+    if not isinstance(first, str) or cursor.text[position : position + 1] not in ('"', "'"):
+        return False
+    cursor.note("joined strings", cursor.position)
+    cursor.position = position
+    second = read_string(cursor, is_key=False)
+    if isinstance(second, str):
+        cursor.top.last = first + second
+    return True
 
 
 def _trailing(cursor: Cursor) -> None:
@@ -324,7 +346,13 @@ def _string_was_key(cursor: Cursor) -> bool:
     """`["a", "b", "key": 1`: the array has lost its closer, the last string is the next key."""
     frame = cursor.top
     key = frame.items[-1] if frame.items else None
-    if not isinstance(key, str) or len(cursor.stack) < 2 or cursor.stack[-2].members is None:
+    if not isinstance(key, str):
+        return False
+    before = frame.items[-2] if len(frame.items) > 1 else None
+    if isinstance(before, dict):
+        _reopen_object(cursor, key)
+        return True
+    if len(cursor.stack) < 2 or cursor.stack[-2].members is None:
         return False
     frame.items.pop()
     cursor.note("missing closer", cursor.position)
@@ -333,6 +361,19 @@ def _string_was_key(cursor: Cursor) -> bool:
     cursor.top.key = key
     cursor.position += 1
     return True
+
+
+def _reopen_object(cursor: Cursor, key: str) -> None:
+    """`[{"a": 1}, "b": 2}`: the object was closed too early; it goes on with this key."""
+    frame = cursor.top
+    cursor.note("surplus closer", cursor.position)
+    frame.items.pop()
+    members = cast("dict[str, object]", frame.items.pop())
+    cursor.push("}")
+    cursor.top.members = members
+    cursor.top.key = key
+    cursor.expects_separator = False
+    cursor.position += 1
 
 
 def _after_in_array(cursor: Cursor) -> None:
@@ -349,9 +390,7 @@ def _after_in_array(cursor: Cursor) -> None:
 
 def _after_in_object(cursor: Cursor) -> None:
     text, position = cursor.text, cursor.position
-    if QUOTED_KEY.match(text, position, cursor.end) or (
-        cursor.top.bare and LOOSE_KEY.match(text, position, cursor.end)
-    ):
+    if QUOTED_KEY.match(text, position, cursor.end) or _bare_key_on_its_line(cursor):
         cursor.note("missing comma", position)
         cursor.expects_separator = False
         return
@@ -365,13 +404,33 @@ def _after_in_object(cursor: Cursor) -> None:
     _stop_at_prose(cursor)
 
 
+def _blank_before(cursor: Cursor) -> str:
+    before = cursor.text[max(0, cursor.position - 200) : cursor.position]
+    return before[len(before.rstrip()) :]
+
+
+def _bare_key_on_its_line(cursor: Cursor) -> bool:
+    """Whether an unquoted key follows, and no sentence such as "Note: …" behind a lost closer."""
+    key = LOOSE_KEY.match(cursor.text, cursor.position, cursor.end)
+    if key is None or cursor.top.bare:
+        return key is not None
+    blank = _blank_before(cursor)
+    name = key.group("a")
+    return blank.count("\n") == 1 and (
+        name in cursor.known or (not cursor.known and name.isidentifier())
+    )
+
+
 def _stop_at_prose(cursor: Cursor) -> None:
     """Text after a value: on a new line the value has ended without its closers, else give up."""
-    before = cursor.text[max(0, cursor.position - 200) : cursor.position]
-    blank = before[len(before.rstrip()) :]
-    if "\n" not in blank:
+    if "\n" in _blank_before(cursor):
+        _close_all(cursor, "missing closer")
+        return
+    junk = _JUNK.match(cursor.text, cursor.position, cursor.end)
+    if junk is None or not isinstance(cursor.top.last, str):
         raise GiveUp("text after a value", cursor.position)
-    _close_all(cursor, "missing closer")
+    cursor.note("words left out", cursor.position)
+    cursor.position = junk.end()
 
 
 def _closers(cursor: Cursor) -> None:
@@ -381,6 +440,11 @@ def _closers(cursor: Cursor) -> None:
         cursor.top.put(MISSING)
     closer = CLOSERS[cursor.text[position]]
     if cursor.top.closer == closer:
+        if len(cursor.stack) == 1 and closer == "}" and _goes_on(cursor, position + 1):
+            cursor.note("surplus closer", position)
+            cursor.position += 1
+            cursor.expects_separator = True
+            return
         cursor.position += 1
         _close(cursor)
         return
@@ -393,9 +457,28 @@ def _closers(cursor: Cursor) -> None:
         cursor.position += 1
         cursor.expects_separator = True
         return
+    if _is_typo(cursor, closer, position + 1):
+        cursor.note("wrong closer", position)
+        cursor.position += 1
+        _close(cursor)
+        return
     cursor.note("missing closer", position)
     while cursor.top.closer != closer:
         _close(cursor)
+
+
+def _goes_on(cursor: Cursor, position: int) -> bool:
+    """Whether another member follows the brace that would end the whole value."""
+    after = SURPLUS.match(cursor.text, position, cursor.end)
+    return after is not None
+
+
+def _is_typo(cursor: Cursor, closer: str, position: int) -> bool:
+    """A closer of the other kind: what follows belongs to the container it would skip."""
+    if len(cursor.stack) < 2 or closer != "}" or cursor.stack[-2].members is None:
+        return False
+    outer = cursor.stack[-3].members if len(cursor.stack) > 2 else None
+    return outer is None and SURPLUS.match(cursor.text, position, cursor.end) is not None
 
 
 def _swapped(cursor: Cursor, closers: list[str]) -> bool:

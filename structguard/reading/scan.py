@@ -16,7 +16,7 @@ from structguard.errors import Attempt
 from structguard.reading.cursor import DEPTH, GiveUp
 from structguard.reading.cut import cut_json
 from structguard.reading.escaped import ESCAPED, offset_of, unescaped
-from structguard.reading.lookahead import SPACE, blank
+from structguard.reading.lookahead import SPACE, SURPLUS, blank
 from structguard.reading.marks import REASONING_CLOSE, Event, Region, next_event
 from structguard.reading.repair import Repaired, repair
 from structguard.reading.strict import NotStrict, strict
@@ -31,7 +31,6 @@ _DATA_LANGUAGES: Final = frozenset(
 _FENCED_SCALAR = re.compile(
     rf'[{SPACE}]*("(?:[^"\\\n]|\\.)*+"|-?[0-9][-+.0-9eE]*|true|false|null)[{SPACE}]*`{{2,}}'
 )
-_SURPLUS = re.compile(r"[\s}\]]{0,20},\s{0,40}[\"'][^\"'\n]{1,80}[\"']\s{0,10}:")
 _KEPT: Final = 2000  # candidates
 _ATTEMPTS: Final = 50
 _TRIES_AT_CUT: Final = 3
@@ -138,7 +137,7 @@ class Scanner:
         return self._repair(start, end)
 
     def _strict(self, start: int, stop: int, end: int) -> bool:
-        if _SURPLUS.match(self.text, stop, min(end, stop + 200)):
+        if self.text[start] == "{" and SURPLUS.match(self.text, stop, end):
             return False  # a closer too many: the object goes on
         try:
             value, warnings = strict(self.text[start:stop])
@@ -229,7 +228,7 @@ class Scanner:
             return error.at
         if error.resume is not None:
             return max(error.resume, start + 1)
-        if self.spent > _EFFORT * len(self.text) + 10_000:
+        if error.structured or self.spent > _EFFORT * len(self.text) + 10_000:
             return max(error.at, start + 1)
         return start + 1
 

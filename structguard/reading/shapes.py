@@ -15,6 +15,7 @@ from structguard.reading.target import Target
 from structguard.types import as_mapping, as_sequence, as_text
 
 _ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
+_ANSWERS: Final = frozenset({"answer", "result", "value", "output", "response", "final_answer"})
 _NAMES: Final = ("name", "function", "tool", "tool_name", "action", "type", "id", "recipient_name")
 
 
@@ -40,7 +41,11 @@ def _unwrapped(mapping: Mapping[str, object]) -> Iterator[object]:
     if called is not None and "arguments" in called:
         yield from _inner(called["arguments"])
     if len(mapping) == 1:
-        yield from _inner(next(iter(mapping.values())))
+        key, value = next(iter(mapping.items()))
+        if isinstance(value, dict | list) or key.lower() in _ANSWERS:
+            yield from _inner(value)
+        elif isinstance(value, str):
+            yield from _decoded(value)
 
 
 def _inner(value: object) -> Iterator[object]:

@@ -46,6 +46,7 @@ class _Text:
     wild: bool = False  # it holds escapes JSON does not know, as unescaped LaTeX does
     inner: bool = False  # it holds unescaped quotes
     strict_nesting: bool = True
+    doubled: bool = False  # it began with two quotes: ""text""
     curly: int = 0  # curly quotes it has opened and not closed
 
     def add(self, piece: str) -> None:
@@ -155,21 +156,50 @@ def _quote(text: _Text, at: int) -> int | None:
     elif text.is_key:
         closes = closes_key(cursor, after)
     else:
-        closes = closes_value(cursor, after, nested=text.nested)
+        closes = closes_value(cursor, after, nested=text.nested, inner=text.inner)
     if closes:
-        if after - at > 1:
-            text.parts.append(source[at : after - 1])
-            text.inner = True
-        cursor.position = after
+        _last_of_run(text, at, after)
+        return None
+    if after - at > 1 and not text.is_key and _key_after_run(text, after - 1):
+        text.parts.append(source[at : after - 2])
+        cursor.position = after - 1
         return None
     if text.is_key and _key_without_end(text, at):
         return None
     if not text.is_key and _ended_by_key(text, at):
         return None
-    text.inner = True
     text.before_quote(text.parts[-1] if text.parts else "")
+    if at == text.start and after - at == 1:
+        text.doubled = True
+    else:
+        text.inner = True
     text.parts.append(source[at:after])
     return after
+
+
+def _last_of_run(text: _Text, at: int, after: int) -> None:
+    """Of a run of quotes the last one closes; a string that began doubled ends doubled."""
+    source = text.cursor.text
+    content = source[at : after - 1]
+    if content and text.doubled:
+        text.parts[0] = text.parts[0].removeprefix(text.quote)
+        content = content[1:]
+    elif content:
+        text.inner = True
+    text.parts.append(content)
+    text.cursor.position = after
+
+
+def _key_after_run(text: _Text, at: int) -> bool:
+    """`"…""next": 1`: the second quote opens the next key, only the comma is lost."""
+    cursor = text.cursor
+    key = QUOTED_KEY.match(cursor.text, at, cursor.end)
+    return (
+        key is not None
+        and cursor.top.members is not None
+        and not text.nested
+        and VALUE_START.match(cursor.text, key.end(), cursor.end) is not None
+    )
 
 
 def _curly_closes(text: _Text, after: int) -> bool:
@@ -292,8 +322,10 @@ def _single_escape(text: _Text, after: int) -> int:
     char = source[after]
     if char == "u" and (code := _HEX.match(source, after, end)):
         return _unicode(text, code)
-    if char == text.quote or (char == "'" and text.quote != '"'):
+    if char in (text.quote, "'"):
         text.parts.append(char)
+        if text.quote == '"':
+            text.cursor.note("invalid escape", after - 1)
         return after + 1
     known = _ESCAPES.get(char)
     if known is not None and not (text.wild and _LATEX.match(source, after, end)):
@@ -328,6 +360,8 @@ def _unclosed(text: _Text) -> object:
     """No closing quote up to the end: a fence, closing brackets or the cut ends the string."""
     cursor = text.cursor
     if text.is_key:
+        if text.inner or text.doubled:
+            raise GiveUp("a key without a colon", text.start)
         cursor.cut = True
         return MISSING
     content = "".join(text.parts)
@@ -341,6 +375,8 @@ def _unclosed(text: _Text) -> object:
         return _end_at(text, tail.start(), content, raw)
     if bound < len(raw):
         return _end_at(text, bound, content, raw)
+    if text.inner and closers and closers == expected:
+        raise GiveUp("a string whose end cannot be told", text.start)
     cursor.cut = True
     return content if cursor.partial else MISSING
 
