@@ -46,9 +46,14 @@ _STATUSES: Mapping[int, Kind] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One vendor's words: codes in lower case, keys whose presence tells, texts in order."""
+    """
+    One vendor's words: codes in lower case, keys whose presence tells, texts in order. `vague`
+    codes say no more than a status does and are read only where there is none (a stream, a 200):
+    relays put them on others' 400s.
+    """
 
     codes: Mapping[str, Kind]
+    vague: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
     texts: Sequence[tuple[Kind, re.Pattern[str]]] = ()
     keys: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
 
@@ -139,12 +144,12 @@ def _kind(failure: Failure, table: Table, told: Sequence[Mapping[str, object]]) 
         for kind, pattern in table.texts:
             if any(pattern.search(text[:_SHOWN]) for text in texts):
                 return kind
-    return _by_status(status)
+    return _by_status(status, [table.vague[c.lower()] for c in codes if c.lower() in table.vague])
 
 
-def _by_status(status: int | None) -> Kind:
+def _by_status(status: int | None, vague: Sequence[Kind]) -> Kind:
     if status is None or status < 400:
-        return Kind.BAD_RESPONSE
+        return vague[0] if vague else Kind.BAD_RESPONSE
     if status >= 500:
         return _STATUSES.get(status, Kind.UNAVAILABLE)
     return _STATUSES.get(status, Kind.INVALID_REQUEST)

@@ -30,13 +30,24 @@ _CODES: Mapping[Kind, str] = {
     Kind.UNSUPPORTED_API: "unsupported_api_for_model",
     Kind.RATE_LIMITED: "rate_limit_exceeded rate_limit_error rate_limit_reached ratelimitreached"
     " too_many_requests",
-    Kind.UNAVAILABLE: "server_error service_unavailable service_unavailable_error overloaded_error"
+    Kind.UNAVAILABLE: "service_unavailable service_unavailable_error overloaded_error"
     " engine_overloaded engine_overloaded_error server_overloaded finish_reason_error",
     Kind.TIMEOUT: "timeout request_timeout gateway_timeout",
 }
 
 OPENAI = Table(
     codes={word: kind for kind, words in _CODES.items() for word in words.split()},
+    vague=dict.fromkeys(
+        (
+            "server_error",
+            "api_error",
+            "internal_server_error",
+            "internal_error",
+            "internalservererror",
+            "upstream_error",
+        ),
+        Kind.UNAVAILABLE,
+    ),  # fmt: skip
     texts=TEXTS,
     keys={"flagged_input": Kind.CONTENT_FILTERED, "failed_routing_step": Kind.NOT_FOUND},
 )

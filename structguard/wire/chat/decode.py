@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from structguard.schema import as_format
-from structguard.types import Format, Message, Request, as_mapping, as_text
+from structguard.types import Format, Message, Request, as_mapping, as_sequence, as_text
 from structguard.wire.asking import Fields, decoded_request, effort_in, tools_in
 from structguard.wire.base import Undecodable
-from structguard.wire.chat.reply import reasoning_of
+from structguard.wire.chat.reply import reasoning_of, signature_of
 from structguard.wire.chat.request import REASONING_FIELDS
 
 _CHOICES: Mapping[str, str] = {"auto": "auto", "none": "none", "required": "any"}
@@ -57,7 +58,13 @@ def _message(given: object, at: int) -> Message:
     if refusal and not known.get("content"):
         known["content"] = refusal
     try:
-        return Message.of({**known, "reasoning": reasoning})
+        read = Message.of({**known, "reasoning": reasoning})
+        calls = as_sequence(known.get("tool_calls")) or ()
+        signed = [
+            replace(call, signature=signature_of(as_mapping(raw) or {}))
+            for call, raw in zip(read.tool_calls, calls, strict=False)
+        ]
+        return replace(read, tool_calls=tuple(signed))
     except (TypeError, ValueError) as error:
         raise Undecodable(f"{where}: {error}", param=where) from error
 

@@ -92,27 +92,45 @@ def read_message(message: Mapping[str, object], reply: Reply) -> None:
     """Text, decline, reasoning and calls of an assistant message."""
     content = message.get("content")
     if isinstance(content, str):
-        reply.text.append(content)
+        reply.say(content)
     else:
         text, thought = split_content(content)
-        reply.text.append(text)
+        reply.say(text)
         if thought:
             reply.reasoning.append(Reasoning(text=thought))
     if refusal := as_text(message.get("refusal")):
-        reply.declined.append(refusal)
+        reply.decline(refusal)
     reply.reasoning.extend(reasoning_of(message))
     for at, item in enumerate(as_sequence(message.get("tool_calls")) or ()):
         call = as_mapping(item) or {}
         function = as_mapping(call.get("function")) or {}
-        reply.calls.append(
-            called(as_text(call.get("id")), function.get("name"), function.get("arguments"), at)
+        reply.call(
+            called(
+                as_text(call.get("id")),
+                function.get("name"),
+                function.get("arguments"),
+                at,
+                signature_of(call),
+            )
         )
 
 
-def called(id: str | None, name: object, arguments: object, at: int) -> ToolCall:  # noqa: A002
+def called(
+    id: str | None,  # noqa: A002  the field's word
+    name: object,
+    arguments: object,
+    at: int,
+    signature: str | None = None,
+) -> ToolCall:
     """A whole call; a server that gives no id gets one by position, objects become their text."""
     given = arguments if isinstance(arguments, str) else dumps(arguments)
-    return tool_call(id or f"call_{at}", as_text(name) or "", given)
+    return tool_call(id or f"call_{at}", as_text(name) or "", given, signature)
+
+
+def signature_of(call: Mapping[str, object]) -> str | None:
+    """The thought signature Google's compatible endpoint puts on a call."""
+    google = as_mapping((as_mapping(call.get("extra_content")) or {}).get("google")) or {}
+    return as_text(google.get("thought_signature"))
 
 
 def split_content(content: object) -> tuple[str, str]:

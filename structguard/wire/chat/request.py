@@ -161,7 +161,13 @@ def _parts(parts: tuple[Part, ...]) -> Iterator[dict[str, object]]:
 
 def _call(call: ToolCall) -> dict[str, object]:
     function = {"name": call.name, "arguments": call.arguments}
-    return {"id": call.id, "type": "function", "function": function}
+    signed = {"google": {"thought_signature": call.signature}} if call.signature else None
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": function,
+        **present(extra_content=signed),  # where Google's compatible endpoint looks for it
+    }
 
 
 def _tool(tool: Tool) -> dict[str, object]:

@@ -23,6 +23,7 @@ from structguard.wire.chat.reply import (
     detail,
     finish_of,
     raise_error,
+    signature_of,
     split_content,
     usage_of,
 )
@@ -53,6 +54,7 @@ class _Call:
     id: str | None = None
     name: str = ""
     arguments: list[str] = field(default_factory=list[str])
+    signature: str | None = None
 
 
 class _Chunks:
@@ -163,6 +165,7 @@ class _Chunks:
             at = last + 1 if new else last
         call = self._calls.setdefault(at, _Call())
         call.id = call.id or id_
+        call.signature = call.signature or signature_of(piece)
         function = as_mapping(piece.get("function")) or {}
         call.name = call.name or as_text(function.get("name")) or ""
         if arguments := as_text(function.get("arguments")):
@@ -178,6 +181,6 @@ class _Chunks:
             reply.reasoning.append(Reasoning(text=text, raw={name: text} if name else None))
         for at in sorted(self._calls):
             call = self._calls[at]
-            whole = called(call.id, call.name, "".join(call.arguments), at)
+            whole = called(call.id, call.name, "".join(call.arguments), at, call.signature)
             reply.calls.append(whole)
             out.append(ToolCalled(whole))

@@ -26,10 +26,10 @@ _TABLE = Table(
         "not_found_error": Kind.NOT_FOUND,
         "model_not_supported": Kind.NOT_FOUND,
         "rate_limit_error": Kind.RATE_LIMITED,
-        "api_error": Kind.UNAVAILABLE,
         "overloaded_error": Kind.UNAVAILABLE,
         "timeout_error": Kind.TIMEOUT,
     },
+    vague={"api_error": Kind.UNAVAILABLE},
     texts=TEXTS,
 )
 

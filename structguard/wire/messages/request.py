@@ -126,9 +126,10 @@ def _assistant(message: Message) -> Iterator[dict[str, object]]:
 
 
 def _thinking(part: Reasoning) -> dict[str, object]:
-    if part.raw and part.raw.get("type") in _THINKING:
-        return dict(part.raw)
-    if part.signature:
+    raw = part.raw or {}
+    if raw.get("type") in _THINKING:
+        return dict(raw)
+    if part.signature and (not raw or "reasoningText" in raw):  # Bedrock's wire: the same signer
         return {"type": "thinking", "thinking": part.text, "signature": part.signature}
     raise Unencodable(
         "the messages wire carries only reasoning it signed itself; drop the reasoning from the"

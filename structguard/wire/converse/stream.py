@@ -1,0 +1,171 @@
+"""Bedrock ConverseStream events, decoded by botocore → stream events."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+
+from structguard.types import (
+    Failure,
+    Format,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolCalled,
+    as_mapping,
+    as_text,
+)
+from structguard.wire.asking import forced_name
+from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireOptions
+from structguard.wire.converse.reply import FINISHES, notes, read_block, usage_of
+from structguard.wire.headers import metadata
+from structguard.wire.payload import dumps
+from structguard.wire.reply import Reply, finished
+from structguard.wire.stream import EventDecoder
+
+_STATUSES: Mapping[str, int] = {  # of the exceptions a stream may hold
+    "validationException": 400,
+    "throttlingException": 429,
+    "internalServerException": 500,
+    "serviceUnavailableException": 503,
+    "modelStreamErrorException": 424,
+    "modelTimeoutException": 408,
+}
+
+
+def open_stream(
+    headers: Headers = NO_HEADERS,
+    *,
+    format: Format | None = None,  # noqa: A002  the field's word
+    options: WireOptions = DEFAULTS,
+) -> EventDecoder:
+    """
+    A decoder for one streamed reply: `feed_event` takes botocore's mapping, `feed` its JSON.
+    Source: Amazon Bedrock Runtime API reference, ConverseStream.
+    """
+    return EventDecoder(_Events(headers, format, forced_name(format, options)))
+
+
+class _Events:
+    """Reads messageStart … messageStop, metadata; text blocks have no start, tools have one."""
+
+    __slots__ = ("_block", "_forced", "_format", "_grown", "_reply", "_stopped")
+
+    def __init__(
+        self,
+        headers: Headers,
+        format: Format | None,  # noqa: A002  the field's word
+        forced: str | None,
+    ) -> None:
+        self._format = format
+        self._forced = forced
+        self._reply = Reply(metadata=metadata(headers))
+        self._block: Mapping[str, object] = {}  # the tool that is open
+        self._grown: dict[str, list[str]] = {}
+        self._stopped = False
+
+    def take(self, event: Mapping[str, object], out: list[StreamEvent]) -> bool:
+        """One event; True for metadata, which comes last."""
+        for name, value in event.items():
+            told = as_mapping(value) or {}
+            match name:
+                case "contentBlockDelta":
+                    self._delta(as_mapping(told.get("delta")) or {}, out)
+                case "contentBlockStart":
+                    self._close(out)
+                    self._block = as_mapping(told.get("start")) or {}
+                case "contentBlockStop":
+                    self._close(out)
+                case "messageStop":
+                    self._close(out)
+                    self._stop(told)
+                case "metadata":
+                    self._reply.usage = usage_of(told.get("usage"))
+                    self._note(told)
+                    return self.end(out)
+                case _ if name.endswith("Exception"):
+                    raise _fault(name, told)
+                case _:
+                    pass  # messageStart says only the role
+        return False
+
+    def end(self, out: list[StreamEvent]) -> bool:
+        """metadata, or the end of the events: whole if the message had stopped."""
+        if self._stopped:
+            out.extend(finished(self._reply, self._format))
+        return self._stopped
+
+    def _delta(self, delta: Mapping[str, object], out: list[StreamEvent]) -> None:
+        if text := as_text(delta.get("text")):
+            self._grow("text", text)
+            out.append(TextDelta(text))
+        if (use := as_mapping(delta.get("toolUse"))) is not None:
+            piece = as_text(use.get("input")) or ""
+            self._grow("input", piece)
+            if piece and self._is_forced():
+                out.append(TextDelta(piece))
+        if (thought := as_mapping(delta.get("reasoningContent"))) is not None:
+            self._think(thought, out)
+
+    def _think(self, thought: Mapping[str, object], out: list[StreamEvent]) -> None:
+        for key in ("text", "signature"):
+            if piece := as_text(thought.get(key)):
+                self._grow(f"reasoning {key}", piece)
+                if key == "text":
+                    out.append(ReasoningDelta(piece))
+        redacted = thought.get("redactedContent")
+        if isinstance(redacted, bytes):
+            redacted = base64.b64encode(redacted).decode()
+        if isinstance(redacted, str):
+            self._grow("redacted", redacted)
+
+    def _grow(self, what: str, piece: str) -> None:
+        self._grown.setdefault(what, []).append(piece)
+
+    def _is_forced(self) -> bool:
+        use = as_mapping(self._block.get("toolUse")) or {}
+        return self._forced is not None and use.get("name") == self._forced
+
+    def _close(self, out: list[StreamEvent]) -> None:
+        """The open block is whole."""
+        grown = {what: "".join(pieces) for what, pieces in self._grown.items()}
+        before = len(self._reply.calls)
+        if "toolUse" in self._block:
+            read_block(self._block, self._reply, self._forced, grown.get("input", ""))
+        elif "redacted" in grown:
+            read_block(
+                {"reasoningContent": {"redactedContent": grown["redacted"]}}, self._reply, None
+            )
+        elif "reasoning text" in grown or "reasoning signature" in grown:
+            told = {
+                key: grown[f"reasoning {key}"]
+                for key in ("text", "signature")
+                if f"reasoning {key}" in grown
+            }
+            read_block({"reasoningContent": {"reasoningText": told}}, self._reply, None)
+        elif "text" in grown:
+            self._reply.say(grown["text"])
+        out.extend(ToolCalled(call) for call in self._reply.calls[before:])
+        self._block, self._grown = {}, {}
+
+    def _stop(self, told: Mapping[str, object]) -> None:
+        self._stopped = True
+        self._reply.finish = FINISHES.get(told.get("stopReason"), "stop")
+        self._note(told)
+
+    def _note(self, told: Mapping[str, object]) -> None:
+        said = {key: value for key, value in notes(told).items() if value is not None}
+        self._reply.metadata = {**self._reply.metadata, **said}
+
+
+def _fault(name: str, told: Mapping[str, object]) -> BadReply:
+    """An exception inside the stream; its name is its code."""
+    message = as_text(told.get("message")) or as_text(told.get("Message")) or name
+    return BadReply(
+        Failure(
+            status=_STATUSES.get(name),
+            body=dumps({name: {"message": message}}),
+            message=message,
+            code=name,
+        )
+    )

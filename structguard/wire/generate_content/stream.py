@@ -1,0 +1,106 @@
+"""Google streamGenerateContent (alt=sse) chunks → stream events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from structguard.types import (
+    Format,
+    Reasoning,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolCalled,
+    as_text,
+)
+from structguard.wire.base import DEFAULTS, NO_HEADERS, Headers, WireOptions
+from structguard.wire.generate_content.reply import (
+    FINISHES,
+    decode_reply,
+    first_candidate,
+    notes,
+    parts_of,
+    raise_error,
+    read_part,
+    usage_of,
+)
+from structguard.wire.headers import metadata
+from structguard.wire.reply import Reply, finished
+from structguard.wire.stream import SseDecoder
+
+
+def open_stream(
+    headers: Headers = NO_HEADERS,
+    *,
+    format: Format | None = None,  # noqa: A002  the field's word
+    options: WireOptions = DEFAULTS,
+) -> SseDecoder:
+    """A decoder for one streamed reply. Source: Gemini API reference, streamGenerateContent."""
+    return SseDecoder(
+        _Chunks(headers, format),
+        lambda body: decode_reply(body, headers, format=format, options=options),
+    )
+
+
+class _Chunks:
+    """
+    Reads chunks of the first candidate. Google sends no terminal event: the reply is whole when
+    the bytes end after a finish reason. Thoughts that follow one another are one.
+    """
+
+    __slots__ = ("_format", "_reply", "_stopped", "_thought")
+
+    def __init__(self, headers: Headers, format: Format | None) -> None:  # noqa: A002
+        self._format = format
+        self._reply = Reply(metadata=metadata(headers))
+        self._thought: list[str] = []
+        self._stopped = False
+
+    def take(self, event: Mapping[str, object], out: list[StreamEvent]) -> bool:
+        """One chunk; never the last one for sure."""
+        raise_error(event)
+        reply = self._reply
+        reply.id = reply.id or as_text(event.get("responseId"))
+        reply.model = reply.model or as_text(event.get("modelVersion"))
+        if event.get("usageMetadata"):
+            reply.usage = usage_of(event["usageMetadata"])
+        candidate = first_candidate(event)
+        if candidate is None:
+            return False
+        for part in parts_of(candidate):
+            self._part(part, out)
+        if (reason := candidate.get("finishReason")) is not None:
+            self._stopped = True
+            reply.finish = FINISHES.get(reason, "stop")
+        said = {key: value for key, value in notes(candidate).items() if value is not None}
+        reply.metadata.update(said)
+        return False
+
+    def end(self, out: list[StreamEvent]) -> bool:
+        """The end of the bytes: whole if a finish reason came before."""
+        self._close_thought(None)
+        if self._stopped:
+            out.extend(finished(self._reply, self._format))
+        return self._stopped
+
+    def _part(self, part: Mapping[str, object], out: list[StreamEvent]) -> None:
+        text = as_text(part.get("text")) or ""
+        if part.get("thought"):
+            if text:
+                self._thought.append(text)
+                out.append(ReasoningDelta(text))
+            if signature := as_text(part.get("thoughtSignature")):
+                self._close_thought(signature)
+            return
+        self._close_thought(None)
+        before = len(self._reply.calls)
+        read_part(part, self._reply)
+        if text:
+            out.append(TextDelta(text))
+        out.extend(ToolCalled(call) for call in self._reply.calls[before:])
+
+    def _close_thought(self, signature: str | None) -> None:
+        if self._thought or signature is not None:
+            whole = "".join(self._thought)
+            self._reply.think(Reasoning(text=whole, signature=signature, raw={"thought": True}))
+            self._thought.clear()
