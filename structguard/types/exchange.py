@@ -185,7 +185,7 @@ class Usage:
 Finish: TypeAlias = Literal["stop", "length", "tool_calls", "filtered", "declined", "error"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Completion:
     """
     One reply.
