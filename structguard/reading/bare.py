@@ -106,9 +106,9 @@ def _end_of_words(cursor: Cursor, start: int) -> int:
             if not open_brackets:
                 return position
             open_brackets -= 1
-        elif char == '"' and cursor.top.members is not None and _is_key(cursor, position):
-            return position
-        elif not open_brackets and _ends_words(cursor, position):
+        elif (char == '"' and cursor.top.members is not None and _is_key(cursor, position)) or (
+            not open_brackets and _ends_words(cursor, position)
+        ):
             return position
         position += 1
     return end

@@ -24,9 +24,9 @@ from structguard.reading.lookahead import (
     OPENERS,
     QUOTED_KEY,
     QUOTES,
+    SURPLUS,
     skip,
 )
-from structguard.reading.lookahead import SURPLUS
 from structguard.reading.marks import MARK
 from structguard.reading.strings import read_string
 from structguard.reading.values import Repair
@@ -312,9 +312,9 @@ def _after(cursor: Cursor) -> None:
     elif char == "\\":
         cursor.note("stray backslash", position)
         cursor.position += 1
-    elif char == "+" and _join(cursor):
-        pass
-    elif char in COLONS and top.members is None and _string_was_key(cursor):
+    elif (char == "+" and _join(cursor)) or (
+        char in COLONS and top.members is None and _string_was_key(cursor)
+    ):
         pass
     elif top.members is None:
         _after_in_array(cursor)

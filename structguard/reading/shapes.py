@@ -42,7 +42,7 @@ def _unwrapped(mapping: Mapping[str, object]) -> Iterator[object]:
         yield from _inner(called["arguments"])
     if len(mapping) == 1:
         key, value = next(iter(mapping.items()))
-        if isinstance(value, dict | list) or key.lower() in _ANSWERS:
+        if not isinstance(value, str | int | float | None) or key.lower() in _ANSWERS:
             yield from _inner(value)
         elif isinstance(value, str):
             yield from _decoded(value)

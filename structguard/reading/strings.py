@@ -151,12 +151,7 @@ def _quote(text: _Text, at: int) -> int | None:
     after = at + 1
     while after < cursor.end and source[after] == char:
         after += 1  # of a run of quotes only the last can close
-    if char == "\u201d" and text.quote == '"':
-        closes = _curly_closes(text, after)
-    elif text.is_key:
-        closes = closes_key(cursor, after)
-    else:
-        closes = closes_value(cursor, after, nested=text.nested, inner=text.inner)
+    closes = _closes(text, char, after)
     if closes:
         _last_of_run(text, at, after)
         return None
@@ -175,6 +170,15 @@ def _quote(text: _Text, at: int) -> int | None:
         text.inner = True
     text.parts.append(source[at:after])
     return after
+
+
+def _closes(text: _Text, char: str, after: int) -> bool:
+    """Whether structure follows the quote that ends before `after`."""
+    if char == "\u201d" and text.quote == '"':
+        return _curly_closes(text, after)
+    if text.is_key:
+        return closes_key(text.cursor, after)
+    return closes_value(text.cursor, after, nested=text.nested, inner=text.inner)
 
 
 def _last_of_run(text: _Text, at: int, after: int) -> None:

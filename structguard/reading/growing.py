@@ -1,0 +1,324 @@
+"""
+An incremental reader of strict JSON: fed with pieces, it holds what is certain so far.
+
+A string is shown as it grows; a number or literal only when its end was seen; a key with the
+beginning of its value. At the first thing strict JSON does not have, it stops and shows no more.
+Source: spec parse, "Streams".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from structguard.reading.cursor import DEPTH
+from structguard.reading.lookahead import NUMBER
+from structguard.reading.target import Schema, Target, allowed, json_type
+
+_BLANK = re.compile(r"[ \t\r\n]*+")
+_PLAIN = re.compile(r'[^"\\]*+')
+_SCALAR = re.compile(r"[-+.0-9A-Za-z]*+")
+_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
+                   "/": "/", "\\": "\\", '"': '"'}  # fmt: skip
+_UNIT = re.compile(r"\\u([0-9a-fA-F]{4})")
+_LITERALS: Final[dict[str, object]] = {"true": True, "false": False, "null": None}
+_NOT_YET: Final = object()
+
+
+class _Stop(Exception):
+    pass
+
+
+@dataclass(slots=True)
+class _Open:
+    """An open container: its finished members, the key that waits, what the schema allows in it."""
+
+    value: dict[str, object] | list[object]
+    alternatives: list[Schema] | None
+    key: str | None = None
+
+    def put(self, item: object) -> None:
+        """Add a finished member."""
+        if isinstance(self.value, list):
+            self.value.append(item)
+        elif self.key is not None:
+            self.value[self.key] = item
+            self.key = None
+
+
+@dataclass(slots=True)
+class Growing:
+    """The reader's state: open containers, the string or scalar that is being read."""
+
+    target: Target | None = None
+    stack: list[_Open] = field(default_factory=list[_Open])
+    state: str = "value"
+    parts: list[str] = field(default_factory=list[str])  # of the string or scalar being read
+    held: str = ""  # a piece that cannot be decoded before more has come
+    root: object = _NOT_YET
+    seen: dict[tuple[int, str], list[Schema]] = field(
+        default_factory=dict[tuple[int, str], list[Schema]]
+    )
+
+    @property
+    def done(self) -> bool:
+        """Whether the value is complete, or reading has stopped."""
+        return self.state in ("done", "stopped")
+
+    def feed(self, piece: str) -> int:
+        """Read a piece; how much of it was used (less than all only once it is done)."""
+        text = self.held + piece
+        kept, self.held = len(self.held), ""
+        position = 0
+        try:
+            while position < len(text) and not self.done:
+                position = _STATES[self.state](self, text, position)
+        except _Stop:
+            self.state = "stopped"
+        return max(0, position - kept)
+
+    def snapshot(self) -> object:
+        """What is certain so far, as a value of its own; open strings as far as they go."""
+        if not self.stack:
+            return self.root
+        inner: object = "".join(self.parts) if self.state == "string" else _NOT_YET
+        for open_ in reversed(self.stack):
+            if isinstance(open_.value, list):
+                inner = [*open_.value] if inner is _NOT_YET else [*open_.value, inner]
+            elif inner is _NOT_YET or open_.key is None:
+                inner = dict(open_.value)
+            else:
+                inner = {**open_.value, open_.key: inner}
+        return inner
+
+    def finish(self, value: object) -> None:
+        """A value is complete: give it to its container, or it is all."""
+        if self.stack:
+            self.stack[-1].put(value)
+            self.state = "after"
+        else:
+            self.root = value
+            self.state = "done"
+
+    def allow(self, kind: str) -> list[Schema] | None:
+        """
+        What the schema says of the value that begins here; None where it says nothing.
+
+        Raises _Stop where it forbids the type: conversions may change such a value at the end.
+        """
+        alternatives = self._alternatives()
+        types = None if alternatives is None else allowed(alternatives)
+        if (
+            types is not None
+            and kind not in types
+            and not (kind == "integer" and "number" in types)
+        ):
+            raise _Stop
+        return alternatives
+
+    def _alternatives(self) -> list[Schema] | None:
+        if self.target is None:
+            return None
+        if not self.stack:
+            return self.target.root
+        outer = self.stack[-1]
+        if outer.alternatives is None:
+            return None
+        name = outer.key if outer.key is not None else ""
+        slot = (id(outer.alternatives), name)
+        if slot not in self.seen:
+            self.seen[slot] = (
+                self.target.items(outer.alternatives, len(outer.value))
+                if isinstance(outer.value, list)
+                else self.target.members(outer.alternatives, name)
+            )
+        return self.seen[slot] or None
+
+
+def _value(state: Growing, text: str, position: int) -> int:
+    """A value begins, or (in an array) the array ends."""
+    position = _skip(text, position)
+    if position == len(text):
+        return position
+    char = text[position]
+    if char in "{[":
+        _open(state, char)
+    elif char == '"':
+        state.allow("string")
+        state.parts = []
+        state.state = "string"
+    elif char == "]" and state.stack and state.stack[-1].value == []:
+        _close(state, list)
+    elif char in "-0123456789tfn":
+        state.parts = []
+        state.state = "scalar"
+        return position
+    else:
+        raise _Stop
+    return position + 1
+
+
+def _open(state: Growing, char: str) -> None:
+    if len(state.stack) >= DEPTH:
+        raise _Stop
+    alternatives = state.allow("object" if char == "{" else "array")
+    empty: dict[str, object] | list[object] = {} if char == "{" else []
+    state.stack.append(_Open(empty, alternatives))
+    state.state = "key" if char == "{" else "value"
+
+
+def _close(state: Growing, kind: type) -> None:
+    closed = state.stack.pop()
+    if not isinstance(closed.value, kind):
+        raise _Stop
+    state.finish(closed.value)
+
+
+def _key(state: Growing, text: str, position: int) -> int:
+    """A key begins, or the object ends."""
+    position = _skip(text, position)
+    if position == len(text):
+        return position
+    if text[position] == '"':
+        state.parts = []
+        state.state = "key string"
+    elif text[position] == "}" and not state.stack[-1].value:
+        _close(state, dict)
+    else:
+        raise _Stop
+    return position + 1
+
+
+def _colon(state: Growing, text: str, position: int) -> int:
+    position = _skip(text, position)
+    if position == len(text):
+        return position
+    if text[position] != ":":
+        raise _Stop
+    state.state = "value"
+    return position + 1
+
+
+def _after(state: Growing, text: str, position: int) -> int:
+    """A comma or a closer."""
+    position = _skip(text, position)
+    if position == len(text):
+        return position
+    char = text[position]
+    if char == ",":
+        state.state = "value" if isinstance(state.stack[-1].value, list) else "key"
+    elif char in "}]":
+        _close(state, dict if char == "}" else list)
+    else:
+        raise _Stop
+    return position + 1
+
+
+def _string(state: Growing, text: str, position: int) -> int:
+    """Part of a string or of a key."""
+    plain = _PLAIN.match(text, position)
+    end = plain.end() if plain else position
+    if end > position:
+        state.parts.append(text[position:end])
+    if end == len(text):
+        return end
+    if text[end] == "\\":
+        return _escape(state, text, end)
+    whole = "".join(state.parts)
+    if state.state == "string":
+        state.finish(whole)
+    else:
+        _named(state, whole)
+    return end + 1
+
+
+def _named(state: Growing, key: str) -> None:
+    """A key is complete. One that is there twice would change what was shown."""
+    open_ = state.stack[-1]
+    if key in open_.value or (len(state.stack) == 1 and not _is_known(state, open_, key)):
+        raise _Stop
+    open_.key = key
+    state.state = "colon"
+
+
+def _is_known(state: Growing, open_: _Open, key: str) -> bool:
+    """Whether the first key at the top is one the schema names: else it may be a wrapper."""
+    return state.target is None or bool(open_.value) or state.target.unknown({key: None}) == 0
+
+
+def _escape(state: Growing, text: str, position: int) -> int:
+    """One escape; kept back while it may not be whole."""
+    rest = text[position : position + 12]
+    if len(rest) < 2 or (rest[1] == "u" and len(rest) < 6):
+        state.held = text[position:]
+        return len(text)
+    if rest[1] != "u":
+        if rest[1] not in _ESCAPES:
+            raise _Stop
+        state.parts.append(_ESCAPES[rest[1]])
+        return position + 2
+    unit = _UNIT.match(rest)
+    if unit is None:
+        raise _Stop
+    number = int(unit.group(1), 16)
+    if not 0xD800 <= number <= 0xDFFF:
+        state.parts.append(chr(number))
+        return position + 6
+    return _pair(state, text, position, number)
+
+
+def _pair(state: Growing, text: str, position: int, high: int) -> int:
+    rest = text[position + 6 : position + 12]
+    if len(rest) < 6 and "\\u"[: len(rest)] == rest[:2]:
+        state.held = text[position:]
+        return len(text)
+    low = _UNIT.match(rest)
+    number = int(low.group(1), 16) if low else 0
+    if high >= 0xDC00 or not 0xDC00 <= number <= 0xDFFF:
+        raise _Stop
+    state.parts.append(chr(0x10000 + ((high - 0xD800) << 10) + number - 0xDC00))
+    return position + 12
+
+
+def _scalar(state: Growing, text: str, position: int) -> int:
+    """Part of a number or literal; its end is the first character that cannot belong to it."""
+    found = _SCALAR.match(text, position)
+    end = found.end() if found else position
+    state.parts.append(text[position:end])
+    if end == len(text):
+        return end
+    word = "".join(state.parts)
+    value = _LITERALS.get(word, _NOT_YET)
+    if value is _NOT_YET:
+        value = _number(word)
+    state.allow(json_type(value))
+    state.finish(value)
+    return end
+
+
+def _number(word: str) -> object:
+    if NUMBER.fullmatch(word) is None or len(word) > 4300:
+        raise _Stop
+    if not any(char in word for char in ".eE"):
+        return int(word)
+    value = float(word)
+    if value - value != 0:
+        raise _Stop
+    return value
+
+
+def _skip(text: str, position: int) -> int:
+    return cast("re.Match[str]", _BLANK.match(text, position)).end()
+
+
+_STATES: Mapping[str, Callable[[Growing, str, int], int]] = {
+    "value": _value,
+    "key": _key,
+    "key string": _string,
+    "colon": _colon,
+    "string": _string,
+    "scalar": _scalar,
+    "after": _after,
+}
