@@ -34,20 +34,13 @@ _CODES: Mapping[Kind, str] = {
     " engine_overloaded engine_overloaded_error server_overloaded finish_reason_error",
     Kind.TIMEOUT: "timeout request_timeout gateway_timeout",
 }
+_VAGUE = (
+    "server_error api_error internal_error internal_server_error internalservererror upstream_error"
+)
 
 OPENAI = Table(
     codes={word: kind for kind, words in _CODES.items() for word in words.split()},
-    vague=dict.fromkeys(
-        (
-            "server_error",
-            "api_error",
-            "internal_server_error",
-            "internal_error",
-            "internalservererror",
-            "upstream_error",
-        ),
-        Kind.UNAVAILABLE,
-    ),  # fmt: skip
+    vague=dict.fromkeys(_VAGUE.split(), Kind.UNAVAILABLE),
     texts=TEXTS,
     keys={"flagged_input": Kind.CONTENT_FILTERED, "failed_routing_step": Kind.NOT_FOUND},
 )
