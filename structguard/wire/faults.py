@@ -76,11 +76,11 @@ def read_failure(
     )
 
 
-def error_in(event: Mapping[str, object], body: str) -> Failure | None:
-    """The failure in a 2xx body or in a stream's event that holds an error object, else None."""
-    if not event.get("error"):
-        return None
-    return _failure(list(_walk(event, 0)), status=200, body=body)
+def failure_in(given: Mapping[str, object], body: str) -> Failure:
+    """The facts of an error object in a 2xx body or in a stream's event."""
+    return _failure(
+        list(_walk(given, 0)), status=200, body=body, plain="an error without a message"
+    )
 
 
 def _failure(

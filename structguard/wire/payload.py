@@ -20,13 +20,14 @@ def loads(data: bytes) -> object:
         ValueError: not JSON.
     """
     try:
-        return cast("object", jiter.from_json(data))
+        value: object = jiter.from_json(data)
     except ValueError:
         text = data.decode("utf-8", "replace")
         try:
             return cast("object", json.loads(text, strict=False))
         except RecursionError as error:
             raise ValueError("JSON nested too deeply") from error
+    return value
 
 
 def dumps(value: object) -> str:
@@ -72,12 +73,12 @@ def present(**fields: object) -> dict[str, object]:
 
 def as_dict(value: object) -> dict[str, object] | None:
     """The value if it is a dict, as parsed JSON objects are; cheaper than asking for any Mapping."""
-    return cast("dict[str, object]", value) if type(value) is dict else None
+    return value if type(value) is dict else None  # pyright: ignore[reportUnknownVariableType]
 
 
 def as_list(value: object) -> list[object] | None:
     """The value if it is a list, as parsed JSON arrays are."""
-    return cast("list[object]", value) if type(value) is list else None
+    return value if type(value) is list else None  # pyright: ignore[reportUnknownVariableType]
 
 
 def count(value: object) -> int | None:

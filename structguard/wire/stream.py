@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from structguard.types import Completion, Failure, StreamEvent, as_mapping
+from structguard.types import Completion, Failure, StreamEvent
 from structguard.wire.base import BadReply
-from structguard.wire.payload import loads
+from structguard.wire.payload import as_dict, loads
 from structguard.wire.reply import bad, events_of
 from structguard.wire.sse import SseReader
 
@@ -54,10 +54,7 @@ class EventDecoder:
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """One event as JSON."""
-        try:
-            event = as_mapping(loads(data))
-        except ValueError:
-            event = None
+        event = _parsed(data)
         if event is None:
             return self.fail(bad("an event of the stream is not a JSON object", data).failure)
         return self.feed_event(event)
@@ -171,10 +168,7 @@ class SseDecoder:
             if data == b"[DONE]":
                 events.end(out)
                 continue
-            try:
-                event = as_mapping(loads(data))
-            except ValueError:
-                event = None
+            event = _parsed(data)
             if event is None:
                 events.fail(bad("an event of the stream is not a JSON object", data).failure)
                 return
@@ -182,6 +176,13 @@ class SseDecoder:
                 events.fail(bad(f"event {name!r} holds type {event['type']!r}", data).failure)
                 return
             events.take(event, out)
+
+
+def _parsed(data: bytes) -> Mapping[str, object] | None:
+    try:
+        return as_dict(loads(data))
+    except ValueError:
+        return None
 
 
 def _agrees(name: str, event: Mapping[str, object]) -> bool:

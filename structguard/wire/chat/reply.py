@@ -18,7 +18,7 @@ from structguard.types import (
 )
 from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Body, Headers, WireOptions
 from structguard.wire.chat.request import REASONING_FIELDS
-from structguard.wire.faults import error_in
+from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps, present
 from structguard.wire.reply import Reply, bad, json_object, texts, tool_call
@@ -74,10 +74,10 @@ def decode_reply(
 
 def raise_error(given: Mapping[str, object], body: bytes | str = "") -> None:
     """An error object where an answer should be."""
+    if not given.get("error"):
+        return
     text = body if isinstance(body, str) else body.decode("utf-8", "replace")
-    failure = error_in(given, text or (dumps(given) if given.get("error") else ""))
-    if failure is not None:
-        raise BadReply(failure)
+    raise BadReply(failure_in(given, text or dumps(given)))
 
 
 def finish_of(reason: object, body: bytes | str = "") -> Finish:

@@ -16,7 +16,7 @@ from structguard.types import (
     as_text,
 )
 from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireOptions
-from structguard.wire.faults import error_in
+from structguard.wire.faults import failure_in
 from structguard.wire.generate_content.request import LOCAL_ID
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps
@@ -64,8 +64,7 @@ def decode_reply(
 def raise_error(given: Mapping[str, object]) -> None:
     """An error object, or a prompt that was blocked, where an answer should be."""
     if given.get("error"):
-        failure = error_in(given, dumps(given))
-        raise BadReply(failure) if failure is not None else bad("an error without facts")
+        raise BadReply(failure_in(given, dumps(given)))
     reason = (as_mapping(given.get("promptFeedback")) or {}).get("blockReason")
     if reason:
         message = f"the prompt was blocked: {reason}"

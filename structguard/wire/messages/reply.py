@@ -16,7 +16,7 @@ from structguard.types import (
 )
 from structguard.wire.asking import forced_name
 from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireOptions
-from structguard.wire.faults import error_in
+from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps
 from structguard.wire.reply import Reply, bad, json_object, tool_call
@@ -59,9 +59,8 @@ def decode_reply(
 
 def raise_error(given: Mapping[str, object]) -> None:
     """An error object where an answer should be."""
-    failure = error_in(given, dumps(given) if given.get("error") else "")
-    if failure is not None:
-        raise BadReply(failure)
+    if given.get("error"):
+        raise BadReply(failure_in(given, dumps(given)))
 
 
 def notes(given: Mapping[str, object]) -> dict[str, object]:

@@ -16,7 +16,7 @@ from structguard.types import (
     as_text,
 )
 from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Body, Headers, WireOptions
-from structguard.wire.faults import error_in
+from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps, present
 from structguard.wire.reply import Reply, bad, json_object, texts, tool_call
@@ -32,19 +32,17 @@ def decode_reply(
     """A response resource. Source: OpenAI API reference, Responses; the Open Responses document."""
     del options  # the same for every endpoint
     given = json_object(body)
-    text = body.decode("utf-8", "replace") if given.get("error") else ""
-    raise_error(given, text)
+    raise_error(given, body)
     output = as_sequence(given.get("output"))
     if output is None:
         raise bad("the reply has no output", body)
     return resource(given, output, metadata(headers)).completion(format)
 
 
-def raise_error(given: Mapping[str, object], body: str = "") -> None:
+def raise_error(given: Mapping[str, object], body: bytes = b"") -> None:
     """An error object where an answer should be."""
-    failure = error_in(given, body or (dumps(given) if given.get("error") else ""))
-    if failure is not None:
-        raise BadReply(failure)
+    if given.get("error"):
+        raise BadReply(failure_in(given, body.decode("utf-8", "replace") or dumps(given)))
 
 
 def resource(

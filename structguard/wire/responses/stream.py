@@ -17,10 +17,10 @@ from structguard.types import (
     as_text,
 )
 from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireOptions
-from structguard.wire.faults import error_in
+from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import dumps
-from structguard.wire.reply import bad, finished
+from structguard.wire.reply import finished
 from structguard.wire.responses.reply import call_of, decode_reply, raise_error, resource
 from structguard.wire.stream import SseDecoder
 
@@ -134,13 +134,7 @@ class _Events:
         """error: its facts nested under `error`, or beside the type."""
         del out
         facts = event.get("error") or {k: v for k, v in event.items() if k != "type"}
-        body = dumps(event)
-        failure = error_in({"error": facts}, body)
-        raise (
-            bad("the stream told of an error and no more", body)
-            if failure is None
-            else BadReply(failure)
-        )
+        raise BadReply(failure_in({"error": facts}, dumps(event)))
 
     def _item(self, event: Mapping[str, object]) -> _Item:
         at = event.get("output_index")
