@@ -69,4 +69,5 @@ def says_nothing(body: Body) -> bool:
 
 
 def first_words(body: Body) -> str:
+    """The first words of a body, for the evidence of an unnamed refusal."""
     return next((s.text for s in body.statements if s.text), "(the body names nothing)")

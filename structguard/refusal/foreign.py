@@ -150,12 +150,11 @@ def _facts_of(exc: BaseException) -> RequestFacts:
     address = url.split("?", 1)[0]
     if any(part in address for part in _OTHER_ADDRESSES):
         return _NO_FORMAT
-    named = [api for part, api in _ADDRESSES.items() if part in address]
+    api = next((_ADDRESSES[part] for part in _ADDRESSES if part in address), None)
     body = _json(_get(request, "content") or _get(request, "body"))
-    api = named[-1] if named else None
     if body is None:
-        return RequestFacts(sent="json_schema", api=api) if api else _UNKNOWN
-    found = [request_facts(body, spelled) for spelled in _APIS if api in {None, spelled}]
+        return _UNKNOWN if api is None else RequestFacts(sent="json_schema", api=api)
+    found = [request_facts(body, spelled) for spelled in (_APIS if api is None else (api,))]
     return next((facts for facts in found if facts.sent is not None), _NO_FORMAT)
 
 

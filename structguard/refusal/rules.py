@@ -141,9 +141,24 @@ RULES: tuple[Rule, ...] = (
     Rule("engine_missing", Scope.CAPABILITY, _engine),
     Rule("schema_too_large", Scope.SCHEMA, _schema(SCHEMA_SIZE)),
     Rule("schema_keyword", Scope.SCHEMA, _keyword),
-    Rule("schema_invalid", Scope.SCHEMA, _schema(SCHEMA_INVALID)),
-    Rule("schema_not_compilable", Scope.SCHEMA, _schema(SCHEMA_COMPILE)),
-    Rule("schema_location", Scope.SCHEMA, _schema_place),
+    Rule(
+        "schema_invalid",
+        Scope.SCHEMA,
+        _schema(SCHEMA_INVALID),
+        one_vendor="the others in the table also name a keyword, which the row above claims",
+    ),
+    Rule(
+        "schema_not_compilable",
+        Scope.SCHEMA,
+        _schema(SCHEMA_COMPILE),
+        one_vendor="grammar back-ends of local servers say it; one of them is in the table",
+    ),
+    Rule(
+        "schema_location",
+        Scope.SCHEMA,
+        _schema_place,
+        one_vendor="a path decides whatever is said; the others also name a keyword",
+    ),
     Rule("not_supported", Scope.CAPABILITY, _verb(UNSUPPORTED), explicit=True),
     Rule("not_together", Scope.CAPABILITY, _verb(TOGETHER)),
     Rule("unknown_field", Scope.CAPABILITY, _verb(UNKNOWN)),
@@ -155,7 +170,10 @@ RULES: tuple[Rule, ...] = (
 OTHER_RULES: tuple[Rule, ...] = (
     Rule("list_without_ours", Scope.CAPABILITY, lambda _: False),
     Rule(
-        "no_route", Scope.CAPABILITY, lambda _: False, one_vendor="only routers answer 404 for it"
+        "no_route",
+        Scope.CAPABILITY,
+        lambda _: False,
+        one_vendor="only routers drop endpoints by parameters",
     ),
     Rule("unnamed", Scope.UNNAMED, lambda _: False),
 )

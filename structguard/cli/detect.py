@@ -1,0 +1,148 @@
+"""
+`structguard detect`: is this error answer a refusal of the format, by which rule, and what follows?
+
+Exit codes: 0 a refusal, 1 not a refusal, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from structguard.errors import redact
+from structguard.options import Policy
+from structguard.refusal import detect_refusal
+from structguard.types import Refusal, Scope
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+
+_APIS = ("chat", "chat_completions", "responses", "messages", "converse", "generate_content")
+
+_EXAMPLES = """\
+examples:
+  structguard detect --status 400 error.json
+  curl -s $URL -d @request.json | structguard detect --status 404 -
+  structguard detect --status 422 --sent json_object --tools --json error.json
+  structguard detect --status 400 --api messages --unnamed error.json
+  structguard detect --status 500 --also-status 500 error.json
+
+exit codes:
+  0  the format was refused
+  1  not a refusal of the format
+  2  wrong usage, or the file cannot be read
+"""
+
+_CONSEQUENCES = {
+    Scope.CAPABILITY: (
+        "send once more without the format; when that succeeds, remember it for this endpoint and "
+        "model, so that later calls leave the format out"
+    ),
+    Scope.SCHEMA: (
+        "send once more without the format; when that succeeds, remember it for this one schema "
+        "only"
+    ),
+    Scope.COMBINATION: (
+        "send once more without the format; when that succeeds, remember it for calls that carry "
+        "{flag} only"
+    ),
+    Scope.UNNAMED: (
+        "send once more without the format; when that succeeds, remember it for five minutes"
+    ),
+}
+_NOTHING = "hand the error on untouched, after this one request"
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the command to a parser's commands."""
+    parser = subparsers.add_parser(
+        "detect",
+        help="tell whether an error answer refuses the response format",
+        description=(
+            "Tell whether an error answer refuses the response format, by which rule, and what the "
+            "guard would do."
+        ),
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--status", type=int, required=True, help="the HTTP status of the answer")
+    parser.add_argument(
+        "--sent",
+        choices=("json_schema", "json_object"),
+        default="json_schema",
+        help="the format the request carried (default: json_schema)",
+    )
+    parser.add_argument(
+        "--api", choices=_APIS, default="chat", help="the wire API of the request (default: chat)"
+    )
+    for flag in ("tools", "stream", "reasoning"):
+        parser.add_argument(f"--{flag}", action="store_true", help=f"the request carried {flag}")
+    parser.add_argument(
+        "--unnamed", action="store_true", help="also take 400 and 422 bodies that say nothing"
+    )
+    parser.add_argument(
+        "--also-status",
+        type=int,
+        action="append",
+        default=[],
+        metavar="N",
+        help="also take this status, for servers that refuse with it; may be repeated",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "file", nargs="?", default="-", metavar="FILE", help="the body; - is standard input"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge the body and print the verdict; the exit code says it too."""
+    try:
+        also = Policy(also_statuses=frozenset(args.also_status)).also_statuses
+        body = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
+    except (OSError, ValueError) as error:
+        print(f"structguard detect: {error}", file=sys.stderr)
+        return 2
+    refusal = detect_refusal(
+        args.status,
+        body,
+        sent=args.sent,
+        api=args.api,
+        tools=args.tools,
+        stream=args.stream,
+        reasoning=args.reasoning,
+        unnamed=args.unnamed,
+        also_statuses=also,
+    )
+    print(_as_json(refusal) if args.json else _as_text(refusal, args.status, args.sent))
+    return 1 if refusal is None else 0
+
+
+def _then(refusal: Refusal | None) -> str:
+    return _NOTHING if refusal is None else _CONSEQUENCES[refusal.scope].format(flag=refusal.flag)
+
+
+def _as_json(refusal: Refusal | None) -> str:
+    facts = {} if refusal is None else asdict(refusal)
+    return json.dumps(
+        {"refusal": refusal is not None, **facts, "then": _then(refusal)}, ensure_ascii=False
+    )
+
+
+def _as_text(refusal: Refusal | None, status: int, sent: str) -> str:
+    if refusal is None:
+        return f"not a refusal: HTTP {status} does not say that {sent} cannot be served\nthen      {_then(None)}"
+    reach = f"{refusal.scope} ({refusal.flag})" if refusal.flag else f"{refusal.scope}"
+    rows = {
+        "refusal": f"HTTP {status} refuses {sent}",
+        "scope": reach,
+        "rule": refusal.rule,
+        "feature": refusal.feature,
+        "evidence": redact(refusal.evidence) or "(none)",
+        "then": _then(refusal),
+    }
+    return "\n".join(f"{name:<9} {value}" for name, value in rows.items())

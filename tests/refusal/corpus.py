@@ -1,0 +1,60 @@
+"""The table of real bodies, read as its rules say (which rows are put to the detector, and how)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+TABLE = Path(__file__).resolve().parents[1] / "data" / "refusals.jsonl"
+APIS = {"anthropic": "messages", "bedrock": "converse", "google": "generate_content"}
+OURS = frozenset({"responses", "images", "audio", *APIS.values()})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One real body with its right answer: capability (or combination), schema, or None."""
+
+    id: str
+    provider: str
+    status: int
+    body: str
+    api: str
+    sent: str
+    flags: frozenset[str]
+    want: str | None
+    asked: bool  # whether a JSON format was sent: only then is the detector asked
+    fair: bool  # detectable and unambiguous: counts at the bar
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        """The keyword arguments of detect_refusal."""
+        return {"sent": self.sent, "api": self.api, **dict.fromkeys(self.flags, True)}
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """All rows of the table."""
+    with TABLE.open(encoding="utf-8") as lines:
+        return tuple(_row(json.loads(line)) for line in lines if line.strip())
+
+
+def _row(line: dict[str, object]) -> Row:
+    sent, api = line.get("sent"), str(line["api"])
+    api = APIS.get(api, api if api in OURS else "chat")
+    text = "json_schema" if sent is None else str(sent)
+    object_mode = "json_object" in text or "response_mime_type" in text
+    return Row(
+        id=str(line["id"]),
+        provider=str(line["provider"]),
+        status=int(str(line["status"])),
+        body=str(line["body"]),
+        api=api,
+        sent="json_object" if object_mode else "json_schema",
+        flags=frozenset(flag for flag in ("tools", "stream", "reasoning") if f"+{flag}" in text)
+        | (frozenset({"tools"}) if text.startswith("tools+") else frozenset()),
+        want=str(line["kind"]) if line["label"] == "refusal" else None,
+        asked=(object_mode or "json_schema" in text) and api not in {"images", "audio"},
+        fair=not line.get("ambiguous") and line.get("detectable") is not False,
+    )
