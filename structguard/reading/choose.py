@@ -8,7 +8,7 @@ Source: spec parse, steps 7 and 8.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -20,6 +20,9 @@ from structguard.reading.target import Target
 from structguard.reading.values import Candidate
 from structguard.types import as_mapping, as_sequence
 
+ECHO: Final = "it is the schema itself"
+PLACEHOLDER: Final = "it holds only placeholders"
+_CALLBACK = re.compile(r"\s*[\w$.]+\s*\(\s*")
 _JUDGED: Final = 200  # candidates that are put to the validator
 _SHOWN: Final = 20  # alternatives reported
 
@@ -49,8 +52,8 @@ def choose(
     for candidate in candidates:
         why = _refusal(candidate, target, text)
         if why:
-            choice.echoes += why == "it is the schema itself"
-            choice.placeholders += why == "it holds only placeholders"
+            choice.echoes += why == ECHO
+            choice.placeholders += why == PLACEHOLDER
             choice.refuse(candidate, why)
             continue
         judged += 1
@@ -78,23 +81,34 @@ def _misfit(candidate: Candidate, target: Target) -> str:
 def _refusal(candidate: Candidate, target: Target | None, text: str) -> str | None:
     """Why a candidate is refused whatever the schema says of it."""
     if target is not None and is_schema(candidate.value, target.format.schema):
-        return "it is the schema itself"
-    if candidate.source != "json" and is_placeholder(candidate.value):
-        return "it holds only placeholders"
+        return ECHO
+    if is_placeholder(candidate.value, sure=candidate.source == "json"):
+        return PLACEHOLDER
     if candidate.repairs and target is not None and not target.shares_a_key(candidate.value):
         return "it has no key the schema names"
-    if not candidate.complete and not candidate.whole and candidate.value in ({}, []):
-        return "it is cut before its first value"
+    if candidate.whole:
+        return None
+    if candidate.value in ({}, []):
+        return _refused_empty(candidate, text)
     if candidate.guessed and not _stands_out(candidate, text):
         return "unquoted words inside a sentence"
     return None
 
 
+def _refused_empty(candidate: Candidate, text: str) -> str | None:
+    """Empty brackets are easily no value: a slip, code, or a check box."""
+    if not candidate.complete:
+        return "it is cut before its first value"
+    if _stands_out(candidate, text) or _CALLBACK.fullmatch(text, 0, candidate.span[0]):
+        return None
+    return "empty brackets inside a sentence"
+
+
 def _stands_out(candidate: Candidate, text: str) -> bool:
-    """Whether a value begins its own line or follows a colon or a fence."""
+    """Whether a value begins its own line or follows a colon, a mark or a fence."""
     start = candidate.span[0]
     before = text[max(0, start - 80) : start].rstrip(" \t")
-    return candidate.fenced or not before or before[-1] in "\n:>`\uff1a"
+    return candidate.fenced or not before or before[-1] in "\n:>`=;\uff1a"
 
 
 def fitted(candidate: Candidate, target: Target, *, coerce: bool) -> Candidate | None:
@@ -136,50 +150,47 @@ def _listed(choice: Choice, candidates: list[Candidate], target: Target, *, coer
     if choice.fitting and not all(c.coercions or c.unwrapped for c in choice.fitting):
         return
     objects = [c for c in candidates if isinstance(c.value, dict) and not c.guessed]
-    if len(objects) < 2 or target.types is None or not target.types & {"array", "object"}:
+    if len(objects) < 2 or target.types is None or "array" not in target.types:
         return
-    for kept in _fitting_items(objects, target, coerce=coerce):
-        if len(kept) < 2:
-            continue
-        first, last = kept[0], kept[-1]
-        choice.fitting[:] = [
-            Candidate(
-                [c.value for c in kept],
-                (first.span[0], last.span[1]),
-                "concatenated",
-                repairs=[note for c in kept for note in c.repairs][:500],
-                warnings=[w for c in kept for w in c.warnings][:20],
-                complete=all(c.complete for c in kept),
-                coercions=[
-                    ((index, *path), old, new)
-                    for index, c in enumerate(kept)
-                    for path, old, new in c.coercions
-                ],
-            )
-        ]
+    kept = _fitting_items(objects, target, coerce=coerce)
+    if len(kept) < 2:
         return
+    first, last = kept[0].span, kept[-1].span
+    between = [c for c in objects if first <= c.span <= last]
+    choice.fitting[:] = [c for c in choice.fitting if not isinstance(c.value, list)]
+    if len(kept) < len(between) or not target.validator.is_valid([c.value for c in kept]):
+        return  # one that does not fit stands among them: a list without it would be a lie
+    choice.fitting[:] = [_list_of(kept)]
 
 
-def _fitting_items(
-    objects: list[Candidate], target: Target, *, coerce: bool
-) -> Iterator[list[Candidate]]:
-    """Those of the objects that may be items, converted, when the list of them fits."""
-    if target.types is None or "array" not in target.types:
-        return
+def _list_of(kept: list[Candidate]) -> Candidate:
+    return Candidate(
+        [c.value for c in kept],
+        (kept[0].span[0], kept[-1].span[1]),
+        "concatenated",
+        repairs=[note for c in kept for note in c.repairs][:500],
+        warnings=[w for c in kept for w in c.warnings][:20],
+        complete=all(c.complete for c in kept),
+        coercions=[
+            ((index, *path), old, new)
+            for index, c in enumerate(kept)
+            for path, old, new in c.coercions
+        ],
+    )
+
+
+def _fitting_items(objects: list[Candidate], target: Target, *, coerce: bool) -> list[Candidate]:
+    """Those of the objects that may be items of the array, converted."""
     kept: list[Candidate] = []
     for candidate in objects:
-        fit = _as_it_is(replace(candidate, value=[candidate.value]), target, coerce=coerce)
-        if fit is None and coerce:
-            called = next(iter(shapes(candidate.value, target)), None)
-            fit = _as_it_is(replace(candidate, value=[called]), target, coerce=coerce)
-        items = as_sequence(fit.value) if fit is not None else None
-        if fit is not None and items:
-            coercions = [(path[1:], old, new) for path, old, new in fit.coercions]
-            kept.append(replace(fit, value=items[0], coercions=coercions))
-    if not kept or len(kept) < len([c for c in objects if kept[0].span <= c.span <= kept[-1].span]):
-        return  # one that does not fit stands among them: a list without it would be a lie
-    if target.validator.is_valid([c.value for c in kept]):
-        yield kept
+        for value in (candidate.value, *shapes(candidate.value, target)):
+            fit = _as_it_is(replace(candidate, value=[value]), target, coerce=coerce)
+            items = as_sequence(fit.value) if fit is not None else None
+            if fit is not None and items:
+                coercions = [(path[1:], old, new) for path, old, new in fit.coercions]
+                kept.append(replace(fit, value=items[0], coercions=coercions))
+                break
+    return kept
 
 
 def _rank(candidate: Candidate, target: Target | None, text: str) -> tuple[bool, ...]:

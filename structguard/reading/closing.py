@@ -82,12 +82,17 @@ def _at_other(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool
         return top.members is None and not inner and not top.called
     if char == "+":
         return _JOINED.match(text, position, end) is not None
-    if inner and "\n" not in text[after:position]:
-        return False
-    return position > after and (
+    if "\n" in text[after:position]:
+        return _last_quote(cursor, after) or _comma_missing(cursor, after, position)
+    return (position > after and not inner) and (
         _comma_missing(cursor, after, position)
         or _JUNK[text[after - 1] == "'"].match(text, position, end) is not None
     )
+
+
+def _last_quote(cursor: Cursor, after: int) -> bool:
+    """Whether no quote of this kind follows: then prose does, behind a container left open."""
+    return cursor.text.find(cursor.text[after - 1], after, cursor.end) < 0
 
 
 def _comma_missing(cursor: Cursor, after: int, position: int) -> bool:

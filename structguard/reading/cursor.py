@@ -88,6 +88,7 @@ class Cursor:
     notes: list[Repair] = field(default_factory=list[Repair])
     quoted: int = 0  # strings in quotes, and numbers and literals as values
     bare: int = 0  # unquoted text taken as a string
+    doubled: bool = False  # its keys are in doubled quotes: ""key""
     cut: bool = False  # the text ended inside
     expects_separator: bool = False  # a value was read: a comma or a closer comes next
 

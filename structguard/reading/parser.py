@@ -17,7 +17,7 @@ from structguard.reading.latex import latex_warning, restore_latex
 from structguard.reading.lost import lost_braces
 from structguard.reading.marks import Region, regions, without_reasoning
 from structguard.reading.markup import markup_candidates
-from structguard.reading.placeholders import is_schema
+from structguard.reading.placeholders import is_placeholder, is_schema
 from structguard.reading.readers import marker_of
 from structguard.reading.scan import Found, Scanner
 from structguard.reading.shapes import block_text
@@ -93,13 +93,22 @@ def _whole(job: _Job, value: object, warnings: list[str]) -> Parsed:
     span = (0, len(text))
     if target is None:
         return Parsed(value, "json", span=span, warnings=tuple(warnings))
-    if target.validator.is_valid(value) and not is_schema(value, target.format.schema):
+    if target.validator.is_valid(value) and not _is_no_answer(job, value):
         return _taken(
             job, Candidate(value, span, "json", warnings=warnings, whole=True), Choice(), ()
         )
     candidate = Candidate(value, span, "json", warnings=warnings, whole=True)
     found = Found(candidates=[candidate])
     return _decide(job, found)
+
+
+def _is_no_answer(job: _Job, value: object) -> bool:
+    """Whether a value that fits is the schema handed back or a template left unfilled."""
+    if job.target is not None and is_schema(value, job.target.format.schema):
+        return True
+    text = job.text
+    hinted = "<" in text or "..." in text or "{{" in text or "\u2026" in text
+    return hinted and is_placeholder(value, sure=True)
 
 
 def _latex(job: _Job, value: object, warnings: list[str]) -> object:

@@ -21,6 +21,11 @@ _TEMPLATE = re.compile(
     r"|(?:your|the|insert|enter|put)[ _][\w ]{1,40} here|(?:string|number|integer|boolean)\s*\|.*",
     re.IGNORECASE,
 )
+_SURE = re.compile(
+    r"<[A-Za-z]+(?:[ _-][\w'-]+){1,8}>|<(?:string|number|integer|int|float|boolean|bool|value|text)>"
+    r"|\.\.\.|\u2026|\{\{[\w .]{1,40}\}\}",
+    re.IGNORECASE,
+)
 _MOST: Final = 200  # leaves looked at
 
 
@@ -40,15 +45,19 @@ def is_schema(value: object, schema: Mapping[str, object]) -> bool:
     return bool(own) and set(own) <= set(asked) and len(described) == len(own)
 
 
-def is_placeholder(value: object) -> bool:
-    """Whether every text in the value is a template's, and there is at least one."""
+def is_placeholder(value: object, *, sure: bool = False) -> bool:
+    """
+    Whether every text in the value is a template's, and there is at least one.
+
+    `sure` asks for what can be nothing else: several words in angle brackets, an ellipsis.
+    """
     waiting, texts = [value], 0
     for _ in range(_MOST):
         if not waiting:
             break
         item = waiting.pop()
         if isinstance(item, str):
-            if not _is_template(item):
+            if not (_is_sure_template(item) if sure else _is_template(item)):
                 return False
             texts += bool(item)
         elif isinstance(item, int | float):
@@ -57,6 +66,10 @@ def is_placeholder(value: object) -> bool:
         else:
             waiting.extend((as_mapping(item) or {}).values() or as_sequence(item) or ())
     return texts > 0 and not waiting
+
+
+def _is_sure_template(text: str) -> bool:
+    return not text or _SURE.fullmatch(text.strip()) is not None
 
 
 def _is_template(text: str) -> bool:

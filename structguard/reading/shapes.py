@@ -25,8 +25,10 @@ def shapes(value: object, target: Target) -> Iterator[object]:
     if mapping is not None:
         yield from _unwrapped(mapping)
     elif (items := as_sequence(value)) is not None:
-        if len(items) == 1 and as_mapping(items[0]) is not None:
+        only = as_mapping(items[0]) if len(items) == 1 else None
+        if only is not None:
             yield items[0]
+            yield from _arguments(only)
         if target.one_array is not None:
             yield {target.one_array: value}
     elif isinstance(value, str):
@@ -34,18 +36,23 @@ def shapes(value: object, target: Target) -> Iterator[object]:
 
 
 def _unwrapped(mapping: Mapping[str, object]) -> Iterator[object]:
-    for key in _ARGUMENTS:
-        if key in mapping and any(name in mapping for name in _NAMES):
-            yield from _inner(mapping[key])
-    called = as_mapping(mapping.get("function"))
-    if called is not None and "arguments" in called:
-        yield from _inner(called["arguments"])
+    yield from _arguments(mapping)
     if len(mapping) == 1:
         key, value = next(iter(mapping.items()))
         if not isinstance(value, str | int | float | None) or key.lower() in _ANSWERS:
             yield from _inner(value)
         elif isinstance(value, str):
             yield from _decoded(value)
+
+
+def _arguments(mapping: Mapping[str, object]) -> Iterator[object]:
+    """The arguments of a tool call in one of its usual spellings."""
+    for key in _ARGUMENTS:
+        if key in mapping and any(name in mapping for name in _NAMES):
+            yield from _inner(mapping[key])
+    called = as_mapping(mapping.get("function"))
+    if called is not None and "arguments" in called:
+        yield from _inner(called["arguments"])
 
 
 def _inner(value: object) -> Iterator[object]:

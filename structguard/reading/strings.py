@@ -185,7 +185,8 @@ def _last_of_run(text: _Text, at: int, after: int) -> None:
     """Of a run of quotes the last one closes; a string that began doubled ends doubled."""
     source = text.cursor.text
     content = source[at : after - 1]
-    if content and text.doubled:
+    if content and text.doubled and (text.is_key or text.cursor.doubled):
+        text.cursor.doubled = True
         text.parts[0] = text.parts[0].removeprefix(text.quote)
         content = content[1:]
     elif content:
