@@ -11,15 +11,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from structguard.testing.behaviours import BEHAVIOURS, SAYS, Ask
+    from structguard.testing.endpoint import Asked, RefusingEndpoint
+    from structguard.testing.samples import sample
     from structguard.testing.script import Outcome, Script, ScriptOver
 
 _HOMES = {
+    "Ask": "behaviours",
+    "Asked": "endpoint",
+    "BEHAVIOURS": "behaviours",
     "Outcome": "script",
+    "RefusingEndpoint": "endpoint",
+    "SAYS": "behaviours",
     "Script": "script",
     "ScriptOver": "script",
+    "sample": "samples",
 }
 
-__all__ = ["Outcome", "Script", "ScriptOver"]
+__all__ = [
+    "BEHAVIOURS",
+    "SAYS",
+    "Ask",
+    "Asked",
+    "Outcome",
+    "RefusingEndpoint",
+    "Script",
+    "ScriptOver",
+    "sample",
+]
 
 
 def __getattr__(name: str) -> object:

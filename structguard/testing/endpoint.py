@@ -1,0 +1,404 @@
+"""
+A real HTTP server on 127.0.0.1 that refuses, ignores or mangles formats as real endpoints do.
+
+It speaks Chat Completions and Responses, whole and streamed, over HTTP/1.1 with keep-alive, on its own
+threads; nothing of `wire` or `http` is used in it. What it does is a table: `behaviours`.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType, TracebackType
+from typing import Self, cast
+
+from structguard.refusal import request_facts
+from structguard.testing.behaviours import (
+    BEHAVIOURS,
+    SAYS,
+    Ask,
+    Behaviour,
+    Canned,
+    Say,
+    Transport,
+    behaviour_of,
+    value_for,
+)
+from structguard.testing.speech import (
+    Said,
+    chat_events,
+    chat_reply,
+    response_events,
+    response_reply,
+)
+from structguard.types import Api, FormatKind, as_mapping, as_text
+
+_SECRET = frozenset({"authorization", "api-key", "x-api-key", "cookie", "proxy-authorization"})
+_APIS: Mapping[str, Api] = MappingProxyType(
+    {"/chat/completions": "chat", "/responses": "responses"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """
+    One request as it arrived: its path, headers (lower case, no credentials), JSON body; and the
+    status it was answered with (0: the connection was closed instead).
+    """
+
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, object]
+    status: int
+    model: str = ""
+    sent: FormatKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What goes over the wire: one body, or events one by one."""
+
+    status: int
+    content_type: str
+    pieces: tuple[str, ...]
+    streamed: bool = False
+    transport: Transport = ""
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class RefusingEndpoint:
+    """
+    A loopback endpoint; `with RefusingEndpoint("refuse404") as endpoint:` and point a client at
+    `endpoint.base_url`.
+
+    `behaviour` is a name of `BEHAVIOURS`; a request whose model carries such a name (the last part of
+    its path, so `vendor/refuse404` does) gets that row instead. `A+B` refuses as A and answers the
+    rest as B, a name of `SAYS`. `answer` is B for everything: such a name, or a callable of the `Ask`.
+    `value` is what an obedient model answers; None: a sample of the schema in the format or the
+    prompt. `delay` in seconds (slow), `failures` is how many requests a model fails (flaky429).
+
+    Threads serve it and end with the context. `requests` is what arrived, in order.
+
+    Raises:
+        ValueError: a name that is in no table.
+    """
+
+    def __init__(
+        self,
+        behaviour: str = "refuse400",
+        *,
+        answer: str | Say = "fenced",
+        value: object = None,
+        delay: float = 1.0,
+        failures: int = 1,
+    ) -> None:
+        found = behaviour_of(behaviour)
+        if found is None:
+            raise ValueError(f"a behaviour is one of {', '.join(BEHAVIOURS)}, got {behaviour!r}")
+        if isinstance(answer, str) and answer not in SAYS:
+            raise ValueError(f"an answer is one of {', '.join(SAYS)}, got {answer!r}")
+        self.value = value
+        self.delay = delay
+        self.failures = failures
+        self._behaviour = found
+        self._answer: Say = SAYS[answer] if isinstance(answer, str) else answer
+        self._lock = threading.Lock()
+        self._requests: list[Asked] = []
+        self._failed: Counter[str] = Counter()
+        self._served = 0
+        self._server: _Server | None = None
+        self._stopping = threading.Event()
+
+    @property
+    def base_url(self) -> str:
+        """Where it listens, `http://127.0.0.1:PORT/v1`."""
+        if self._server is None:
+            raise RuntimeError("the endpoint is not running: use it as a context manager")
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    @property
+    def requests(self) -> list[Asked]:
+        """What was asked so far, oldest first; a copy."""
+        with self._lock:
+            return list(self._requests)
+
+    def count(self, model: str | None = None, *, status: int | None = None) -> int:
+        """How many requests arrived, of one model or with one status if told."""
+        return sum(
+            model in (None, asked.model) and status in (None, asked.status)
+            for asked in self.requests
+        )
+
+    def clear(self) -> None:
+        """Forget what was asked, and who failed already."""
+        with self._lock:
+            self._requests.clear()
+            self._failed.clear()
+
+    def start(self) -> Self:
+        """Listen on a free port."""
+        if self._server is not None:
+            raise RuntimeError("the endpoint is running already")
+        self._stopping.clear()
+        self._server = _Server(self)
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
+        return self
+
+    def stop(self) -> None:
+        """Close every connection and end every thread; twice is once."""
+        server, self._server = self._server, None
+        if server is not None:
+            self._stopping.set()
+            server.shutdown()
+            server.cut_connections()
+            server.server_close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def answer_to(
+        self, path: str, headers: Iterable[tuple[str, str]], content: bytes | None
+    ) -> _Reply:
+        """Decide on a reply and keep the request; `content` None for a GET."""
+        body: Mapping[str, object] | None = {} if content is None else _json_object(content)
+        api = None if content is None else _api(path)
+        ask = None if api is None or body is None else self._read(api, body)
+        if ask is not None:
+            reply = self._reply(ask)
+        else:
+            reply = _models(path) if content is None else _no_such(path, body)
+        asked = Asked(
+            path=path,
+            headers={k.lower(): v for k, v in headers if k.lower() not in _SECRET},
+            body=body or {},
+            status=0 if reply.transport == "hang_up" else reply.status,
+            model=ask.model if ask else "",
+            sent=ask.sent if ask else None,
+        )
+        with self._lock:
+            self._requests.append(asked)
+        if reply.transport == "slow":
+            self._stopping.wait(self.delay)
+        return reply
+
+    def _read(self, api: Api, body: Mapping[str, object]) -> Ask:
+        facts = request_facts(body, api)
+        value: object
+        try:
+            value = value_for(_schema_of(body), body, self.value)
+        except ValueError:  # a broken schema: nothing fits it
+            value = None
+        return Ask(
+            api=api,
+            model=as_text(body.get("model")) or "",
+            body=body,
+            sent=facts.sent,
+            value=value,
+            stream=facts.stream,
+            tools=facts.tools,
+        )
+
+    def _reply(self, ask: Ask) -> _Reply:
+        try:
+            behaviour = behaviour_of(ask.model) or self._behaviour
+        except ValueError as error:
+            return _error(400, str(error))
+        canned = self._canned(behaviour, ask)
+        if canned is not None:
+            return _refused(canned, ask, behaviour.transport)
+        accepted = behaviour.accepted if ask.sent is not None else None
+        said = (accepted or behaviour.says or self._answer)(ask)
+        with self._lock:
+            self._served += 1
+            number = self._served
+        return _spoken(said, ask, number, behaviour.transport)
+
+    def _canned(self, behaviour: Behaviour, ask: Ask) -> Canned | None:
+        if behaviour.fails is not None:
+            with self._lock:
+                self._failed[ask.model] += 1
+                failing = behaviour.for_ever or self._failed[ask.model] <= self.failures
+            if failing:
+                return behaviour.fails
+        meant = ask.sent is not None and (ask.tools or not behaviour.only_with_tools)
+        return behaviour.refusal if meant else None
+
+
+def _api(path: str) -> Api | None:
+    address = path.partition("?")[0]
+    return next((api for end, api in _APIS.items() if address.endswith(end)), None)
+
+
+def _schema_of(body: Mapping[str, object]) -> Mapping[str, object] | None:
+    """The schema that the request's format carries."""
+    chat = as_mapping(body.get("response_format")) or {}
+    text = as_mapping((as_mapping(body.get("text")) or {}).get("format")) or {}
+    holder = as_mapping(chat.get("json_schema")) or text
+    return as_mapping(holder.get("schema"))
+
+
+def _spoken(said: Said, ask: Ask, number: int, transport: Transport) -> _Reply:
+    if not ask.stream:
+        whole = (chat_reply if ask.api == "chat" else response_reply)(said, ask.model, number)
+        return _Reply(200, "application/json", (json.dumps(whole),), transport=transport)
+    if ask.api == "chat":
+        options = as_mapping(ask.body.get("stream_options")) or {}
+        usage = options.get("include_usage") is True
+        events = chat_events(said, ask.model, number, usage=usage)
+    else:
+        events = response_events(said, ask.model, number)
+    return _Reply(200, "text/event-stream", tuple(events), streamed=True, transport=transport)
+
+
+def _refused(canned: Canned, ask: Ask, transport: Transport) -> _Reply:
+    body = canned.body.replace("FORMAT", ask.sent or "json_schema")
+    if ask.api == "responses":
+        body = body.replace("response_format", "text.format")
+    if ask.stream and canned.status == 200:
+        return _Reply(200, "text/event-stream", (f"data: {body}\n\n",), streamed=True)
+    return _Reply(
+        canned.status, canned.content_type, (body,), transport=transport, headers=canned.headers
+    )
+
+
+def _models(path: str) -> _Reply:
+    if not path.partition("?")[0].endswith("/models"):
+        return _no_such(path, {})
+    rows = [
+        {"id": name, "object": "model", "created": 0, "owned_by": "structguard", "about": row.about}
+        for name, row in BEHAVIOURS.items()
+    ]
+    return _Reply(200, "application/json", (json.dumps({"object": "list", "data": rows}),))
+
+
+def _no_such(path: str, body: Mapping[str, object] | None) -> _Reply:
+    if body is None:
+        return _error(400, "the body is not a JSON object")
+    return _error(404, f"no such path: {path}")
+
+
+def _error(status: int, message: str) -> _Reply:
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    return _Reply(status, "application/json", (json.dumps({"error": error}),))
+
+
+def _json_object(content: bytes) -> Mapping[str, object] | None:
+    try:
+        return as_mapping(json.loads(content))
+    except (ValueError, RecursionError):
+        return None
+
+
+class _Server(ThreadingHTTPServer):
+    """One thread a connection; every connection can be cut from outside."""
+
+    daemon_threads = False  # so that server_close waits for them
+    request_queue_size = 128
+
+    def __init__(self, endpoint: RefusingEndpoint) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.endpoint = endpoint
+        self._open: set[socket.socket] = set()
+        self._guard = threading.Lock()
+
+    def opened(self, connection: socket.socket) -> None:
+        with self._guard:
+            self._open.add(connection)
+
+    def closed(self, connection: socket.socket) -> None:
+        with self._guard:
+            self._open.discard(connection)
+
+    def cut_connections(self) -> None:
+        with self._guard:
+            for connection in self._open:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Reads requests of one connection and writes the endpoint's replies."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # head and body leave in one write
+    timeout = 60  # seconds an idle connection is kept
+
+    @property
+    def _home(self) -> _Server:
+        return cast("_Server", self.server)
+
+    def setup(self) -> None:
+        super().setup()
+        self._home.opened(self.request)
+
+    def finish(self) -> None:
+        with suppress(OSError):
+            super().finish()
+        self._home.closed(self.request)
+
+    def handle(self) -> None:
+        with suppress(ConnectionError, TimeoutError):  # the client went away, or was cut off
+            super().handle()
+
+    def do_GET(self) -> None:
+        self._write(self._home.endpoint.answer_to(self.path, self.headers.items(), None))
+
+    def do_POST(self) -> None:
+        length = self.headers.get("content-length")
+        if length is None:
+            self.close_connection = True
+            self.send_error(411)
+            return
+        content = self.rfile.read(int(length))
+        self._write(self._home.endpoint.answer_to(self.path, self.headers.items(), content))
+
+    def _write(self, reply: _Reply) -> None:
+        if reply.transport == "hang_up":
+            self.close_connection = True
+            return
+        pieces = [piece.encode() for piece in reply.pieces]
+        self.send_response(reply.status)
+        self.send_header("content-type", reply.content_type)
+        for name, value in reply.headers:
+            self.send_header(name, value)
+        if reply.streamed:
+            self.send_header("transfer-encoding", "chunked")
+        else:
+            self.send_header("content-length", str(sum(map(len, pieces))))
+        self.end_headers()
+        if reply.transport == "cut":
+            pieces = _half(pieces)
+            self.close_connection = True
+        for piece in pieces:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if reply.streamed else piece)
+            self.wfile.flush()
+        if reply.streamed and not self.close_connection:
+            self.wfile.write(b"0\r\n\r\n")
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Keep quiet; `requests` tells what happened."""
+
+
+def _half(pieces: list[bytes]) -> list[bytes]:
+    """The first half of a reply: of its events, or of its bytes."""
+    if len(pieces) > 1:
+        return pieces[: len(pieces) // 2]
+    return [piece[: len(piece) // 2] for piece in pieces]
