@@ -15,6 +15,7 @@ from structguard.reading.lookahead import (
     CLOSERS,
     COMMAS,
     COMMENT,
+    LITERAL,
     NUMBER,
     OPENERS,
     QUOTED_KEY,
@@ -46,6 +47,9 @@ def read_bare(cursor: Cursor) -> object:
     number = NUMBER.match(text, start, cursor.end)
     if number and _ends_number(cursor, number.end()):
         return _number(cursor, number)
+    literal = LITERAL.match(text, start, cursor.end)
+    if literal and _ends_number(cursor, literal.end()):
+        return _classify(cursor, start, literal.end())
     call = _CALL.match(text, start, cursor.end)
     if call:
         cursor.note("call", start)
@@ -160,7 +164,7 @@ def _classify(cursor: Cursor, start: int, end: int) -> object:
     cursor.position = end
     if not word:
         return MISSING
-    at_cut = end == len(text)
+    at_cut = end == len(text)  # a literal is whole, unquoted text may go on
     lower = word.lower()
     if lower in _NO_VALUE:
         cursor.note("not a JSON value", start)

@@ -86,8 +86,11 @@ def _refusal(candidate: Candidate, target: Target | None, text: str) -> str | No
         return PLACEHOLDER
     if candidate.repairs and target is not None and not target.shares_a_key(candidate.value):
         return "it has no key the schema names"
-    if candidate.whole:
-        return None
+    return None if candidate.whole else _refused_in_prose(candidate, text)
+
+
+def _refused_in_prose(candidate: Candidate, text: str) -> str | None:
+    """Why brackets inside a sentence are no value."""
     if candidate.value in ({}, []):
         return _refused_empty(candidate, text)
     if candidate.guessed and not _stands_out(candidate, text):

@@ -19,8 +19,10 @@ from structguard.reading.lookahead import (
     COLONS,
     COMMAS,
     ELLIPSIS,
+    JUNK_BEFORE_KEY,
     LITERAL,
     LOOSE_KEY,
+    NUMBER_KEY,
     ODD_KEY,
     QUOTED_KEY,
     QUOTES,
@@ -37,6 +39,10 @@ _JUNK = {
     single: re.compile(rf"[\w(][^{quote}\n,\[\]{{}}:]{{0,60}}[\]}}]\s{{0,80}}(?:[,\]}}]|\Z)")
     for single, quote in ((False, '"'), (True, "'"))
 }
+_MEMBER_VALUE = re.compile(
+    r"(?:\"[^\"\n:]{0,80}\"|'[^'\n:]{0,80}'|\u201c[^\u201d\n:]{0,80}\u201d"
+    r"|-?[0-9][0-9.eE+-]{0,30}|true|false|null)\s{0,40}[,}\n]"
+)
 _ARRAY_VALUE = re.compile(r"[\"'\u201c\u201e{\[\]}\-.0-9]")
 
 
@@ -44,7 +50,12 @@ def closes_key(cursor: Cursor, after: int) -> bool:
     """Whether a quote before `after` ends a key: a colon follows, or the text ends."""
     text, end = cursor.text, cursor.end
     position = skip(text, after, end)
-    return position >= end or text[position] in COLONS
+    return position >= end or text[position] in COLONS or lost_colon(text, position, end)
+
+
+def lost_colon(text: str, position: int, end: int) -> bool:
+    """Whether a value stands where a colon belongs: `{"a" 1}`."""
+    return _MEMBER_VALUE.match(text, position, end) is not None
 
 
 def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False) -> bool:
@@ -135,6 +146,8 @@ def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:
         return _dangles(cursor, position)
     if text[position] == "{":
         return len(cursor.stack) > 1 and cursor.stack[-2].members is None
+    if NUMBER_KEY.match(text, position, end) or JUNK_BEFORE_KEY.match(text, position, end):
+        return True
     return _bare_member(cursor, comma, position)
 
 
@@ -144,6 +157,8 @@ def _bare_member(cursor: Cursor, comma: int, position: int) -> bool:
     key = LOOSE_KEY.match(text, position, end)
     if key is None:
         return False
+    if text[key.end("a")] in "\"'":
+        return True  # only its first quote is lost
     return cursor.top.bare or key.group("a") in cursor.known or "\n" in text[comma:position]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-SPACE: Final = r"\s\u200b\u2060\ufeff"
+SPACE: Final = r"\s\u180e\u200b-\u200f\u2060\ufeff"
 WORDS: Final = 64  # longest unquoted key, characters
 _KEY: Final = 120  # longest quoted key that look-ahead recognises
 
@@ -26,7 +26,7 @@ ELLIPSIS = re.compile(r"(?:\.{3,}|\u2026)")
 QUOTES: Final[dict[str, str]] = {
     '"': '"',
     "'": "'",
-    "`": "`",
+    "`": "`\u00b4",
     "\u201c": '\u201d\u201c"',
     "\u201d": '\u201d"',
     "\u201e": '\u201c\u201d"',
@@ -59,6 +59,10 @@ VALUE_START = re.compile(
 LITERAL = re.compile(r"(?:true|false|null|none|undefined|nan|-?infinity)(?![\w-])", re.IGNORECASE)
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+")
 CLOSER_RUN = re.compile(rf"(?:[{SPACE}]{{0,200}}[}}\])\uff5d\uff3d]){{1,16}}")
+JUNK_BEFORE_KEY = re.compile(r"[A-Za-z_]\w{0,40}\s{1,9}(?=[\"'][^\"'\n]{1,80}[\"']\s{0,9}:)")
+NUMBER_KEY = re.compile(
+    r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?\s{0,9}:\s{0,9}(?:[\"'{\[\d-]|true|false|null)"
+)
 SURPLUS = re.compile(rf"[{SPACE}]{{0,40}},[{SPACE}]{{0,40}}[\"'][^\"'\n]{{1,80}}[\"'][ ]{{0,10}}:")
 TAIL = re.compile(rf"[{SPACE}}}\])]*\Z")
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from structguard.reading.bare import read_bare
+from structguard.reading.closing import lost_colon
 from structguard.reading.cursor import MISSING, Cursor, Frame, GiveUp
 from structguard.reading.lookahead import (
     CLOSER_RUN,
@@ -20,6 +21,7 @@ from structguard.reading.lookahead import (
     COLONS,
     COMMAS,
     ELLIPSIS,
+    JUNK_BEFORE_KEY,
     LOOSE_KEY,
     OPENERS,
     QUOTED_KEY,
@@ -88,7 +90,7 @@ def _open(cursor: Cursor) -> None:
     char = cursor.text[cursor.position]
     if char not in "{[":
         cursor.note("brackets", cursor.position)
-    cursor.push(OPENERS[char])
+    cursor.push(OPENERS[char], called=char == "(")
     cursor.position += 1
     cursor.expects_separator = False
 
@@ -170,15 +172,24 @@ def _colon(cursor: Cursor, key: str) -> None:
         cursor.cut = True
         _close_all(cursor, "end of text")
         return
-    if cursor.text[position] not in COLONS:
-        raise GiveUp("a key without a colon", position)
-    cursor.position = position + 1
     cursor.top.key = key
+    if cursor.text[position] in COLONS:
+        cursor.position = position + 1
+    elif lost_colon(cursor.text, position, cursor.end):
+        cursor.note("missing colon", position)
+        cursor.position = position
+    else:
+        raise GiveUp("a key without a colon", position)
 
 
 def _bare_key(cursor: Cursor) -> None:
     text, position = cursor.text, cursor.position
     key = LOOSE_KEY.match(text, position, cursor.end)
+    junk = JUNK_BEFORE_KEY.match(text, position, cursor.end) if key is None else None
+    if junk is not None:
+        cursor.note("words left out", position)
+        cursor.position = junk.end()
+        return
     if key is None:
         rest = _DANGLING.match(text, position, cursor.end)
         if rest and rest.end() == len(text) and (cursor.top.members or len(cursor.stack) > 1):
@@ -304,6 +315,7 @@ def _after(cursor: Cursor) -> None:
     if char in COMMAS or char == ";":
         if char != ",":
             cursor.note("comma", position)
+        top.called = False  # (1, 2) is a list, (1) only a value in brackets
         cursor.position += 1
         cursor.expects_separator = False
         _trailing(cursor)

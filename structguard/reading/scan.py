@@ -134,7 +134,7 @@ class Scanner:
             return stop
         if stop == 0 and self._cut(start, end):
             return end
-        return self._repair(start, end)
+        return self._repair(start, end, stop or 0)
 
     def _strict(self, start: int, stop: int, end: int) -> bool:
         if self.text[start] == "{" and SURPLUS.match(self.text, stop, end):
@@ -180,13 +180,13 @@ class Scanner:
         self._keep(Candidate(value, (start, end), "truncated", complete=False))
         return True
 
-    def _repair(self, start: int, end: int) -> int:
+    def _repair(self, start: int, end: int, balanced: int) -> int:
         if ESCAPED.match(self.text, start, end) and (stop := self._escaped(start, end)):
             return stop
         try:
             found = repair(self.text, start, end, known=self.known, partial=self.partial)
         except GiveUp as error:
-            return self._failed(start, error)
+            return self._failed(start, error, balanced or end)
         self._keep(self._repaired(start, found))
         return max(found.end, start + 1)
 
@@ -218,7 +218,7 @@ class Scanner:
             guessed=found.guessed,
         )
 
-    def _failed(self, start: int, error: GiveUp) -> int:
+    def _failed(self, start: int, error: GiveUp, balanced: int) -> int:
         self.found.fail("repaired", start, error.at, error.why)
         self.spent += error.at - start
         if error.why == "nested too deeply":
@@ -228,6 +228,8 @@ class Scanner:
             return error.at
         if error.resume is not None:
             return max(error.resume, start + 1)
+        if error.structured and not self.known:
+            return balanced  # it was meant as JSON: a part of it is no answer
         if error.structured or self.spent > _EFFORT * len(self.text) + 10_000:
             return max(error.at, start + 1)
         return start + 1

@@ -161,7 +161,7 @@ def _quote(text: _Text, at: int) -> int | None:
         return None
     if text.is_key and _key_without_end(text, at):
         return None
-    if not text.is_key and _ended_by_key(text, at):
+    if not text.is_key and (_ended_by_key(text, at) or _ended_by_item(text, at)):
         return None
     text.before_quote(text.parts[-1] if text.parts else "")
     if at == text.start and after - at == 1:
@@ -254,6 +254,19 @@ def _ended_by_key(text: _Text, at: int) -> bool:
         return False
     own_line = "\n" in content[len(stripped) :]
     if not (stripped.endswith(",") or own_line or _is_new_property(cursor, name)):
+        return False
+    _end_before_key(text, at)
+    return True
+
+
+def _ended_by_item(text: _Text, at: int) -> bool:
+    """In an array: a quote on its own line after a comma opens the next string."""
+    cursor = text.cursor
+    if cursor.top.members is not None or not text.parts or text.nested:
+        return False
+    content = text.parts[-1]
+    stripped = content.rstrip()
+    if not stripped.endswith(",") or "\n" not in content[len(stripped) :]:
         return False
     _end_before_key(text, at)
     return True
