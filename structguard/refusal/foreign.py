@@ -150,11 +150,12 @@ def _facts_of(exc: BaseException) -> RequestFacts:
     address = url.split("?", 1)[0]
     if any(part in address for part in _OTHER_ADDRESSES):
         return _NO_FORMAT
-    api = next((_ADDRESSES[part] for part in _ADDRESSES if part in address), None)
+    api: Api | None = next((_ADDRESSES[part] for part in _ADDRESSES if part in address), None)
     body = _json(_get(request, "content") or _get(request, "body"))
     if body is None:
         return _UNKNOWN if api is None else RequestFacts(sent="json_schema", api=api)
-    found = [request_facts(body, spelled) for spelled in (_APIS if api is None else (api,))]
+    apis = _APIS if api is None else (api,)
+    found = [request_facts(body, spelled) for spelled in apis]
     return next((facts for facts in found if facts.sent is not None), _NO_FORMAT)
 
 

@@ -82,7 +82,8 @@ def scraps(
 
 def _scrap(pair: re.Match[str]) -> object:
     if pair.group("list") is not None:
-        return [item.strip(" '\"") for item in pair.group("list").split(",")]
+        items = (item.strip(" '\"") for item in pair.group("list").split(","))
+        return [item for item in items if item]
     value = pair.group("double") if pair.group("double") is not None else pair.group("single")
     return value.replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"')
 

@@ -115,12 +115,12 @@ def _root(segments: Sequence[str]) -> tuple[tuple[str, ...], Sequence[str]] | No
 
 def _below(root: tuple[str, ...], rest: Sequence[str]) -> Place:
     """The place of what stands below a spelling of the format."""
+    if rest and root[-1] in {"responseschema", "responsejsonschema", "guidedjson"}:
+        return Place.SCHEMA
     if not rest or (rest[-1] == "type" and "schema" not in rest and "properties" not in rest):
         return Place.FORMAT
     if rest[0] in _SIBLINGS:
         return Place.ELSEWHERE
-    if root[-1] in {"responseschema", "responsejsonschema", "guidedjson"}:
-        return Place.SCHEMA
     if rest[-1] in _TAIL_NAMES:
         return Place.SCHEMA
     if root == ("responseformat",) and list(rest) == ["schema"]:

@@ -1561,6 +1561,57 @@ EXCLUDED = (
 
 ROUTES = (
     Case(
+        "funnel of names",
+        REFUSAL,
+        json.dumps(
+            {"error": {"message": "No endpoints found.", "funnel": ["all", "Filter by Parameters"]}}
+        ),
+        status=404,
+    ),
+    Case(
+        "funnel of lists",
+        NONE,
+        json.dumps(
+            {
+                "error": {
+                    "message": "No endpoints found.",
+                    "funnel": [
+                        {"name": "start", "providers": ["a", "b"]},
+                        {"name": "Filter by Parameters", "providers": ["a", "b"]},
+                    ],
+                }
+            }
+        ),
+        status=404,
+    ),
+    Case(
+        "funnel too deep",
+        NONE,
+        json.dumps(
+            {
+                "error": {
+                    "message": "No endpoints found.",
+                    "a": {
+                        "b": {
+                            "c": {
+                                "d": {
+                                    "e": {
+                                        "f": {
+                                            "g": {
+                                                "h": {"funnel": [{"step": "Filter by Parameters"}]}
+                                            }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    },
+                }
+            }
+        ),
+        status=404,
+    ),
+    Case(
         "requested parameters",
         REFUSAL,
         error("No endpoints found that can handle the requested parameters.", code=404),
