@@ -24,7 +24,8 @@ Transport: TypeAlias = Literal["", "slow", "cut", "hang_up"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """
-    One request as the endpoint reads it. `sent` is the format it carries, `value` what an obedient
+    One request as the endpoint reads it. `sent` is the format it carries, `schema` the one in it,
+    `value` what an obedient
     model would answer: the endpoint's own value, else one that fits the schema in the format or in
     the prompt.
     """
@@ -33,12 +34,14 @@ class Ask:
     model: str
     body: Mapping[str, object]
     sent: FormatKind | None
+    schema: Mapping[str, object] | None
     value: object
     stream: bool
     tools: bool
 
 
 Say: TypeAlias = Callable[[Ask], Said]
+Judge: TypeAlias = Callable[[Ask], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +57,14 @@ class Canned:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
     """
-    What an endpoint does. `refusal` answers a format (with `only_with_tools`, a format beside tools);
-    `says` is the answer to all else (None: the endpoint's own `answer`), `accepted` the answer to a
+    What an endpoint does. `refusal` answers a format, `when` it dislikes it; `says` is the answer to all else (None: the endpoint's own `answer`), `accepted` the answer to a
     format that was taken, where that differs. `fails` answers the first requests of each model, or
     every one with `for_ever`.
     """
 
     about: str
     refusal: Canned | None = None
-    only_with_tools: bool = False
+    when: Judge = lambda _ask: True
     accepted: Say | None = None
     says: Say | None = None
     fails: Canned | None = None
@@ -126,8 +128,17 @@ def _error(**fields: object) -> str:
     return json.dumps({"error": fields})
 
 
-def _refuses(about: str, canned: Canned, *, only_with_tools: bool = False) -> Behaviour:
-    return Behaviour(about=about, refusal=canned, only_with_tools=only_with_tools, accepted=bare)
+def _refuses(about: str, canned: Canned, when: Judge = lambda _ask: True) -> Behaviour:
+    return Behaviour(about=about, refusal=canned, when=when, accepted=bare)
+
+
+def _has_tools(ask: Ask) -> bool:
+    return ask.tools
+
+
+def _is_open(ask: Ask) -> bool:
+    """Whether the schema's top level allows keys it does not name, which strict endpoints reject."""
+    return ask.schema is not None and ask.schema.get("additionalProperties") is not False
 
 
 _NOT_WITH_THIS_MODEL = _error(
@@ -208,10 +219,11 @@ BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType(
             Canned(200, _error(message="response_format FORMAT is not supported", code=400)),
         ),
         "refuse_schema": _refuses("has the format, rejects the schema", Canned(400, _BAD_SCHEMA)),
+        "strict": _refuses("takes closed schemas only", Canned(400, _BAD_SCHEMA), _is_open),
         "refuse_tools": _refuses(
             "has the format, but not beside tools",
             Canned(400, _NOT_WITH_TOOLS),
-            only_with_tools=True,
+            _has_tools,
         ),
         "unnamed": _refuses("a 400 that says nothing", Canned(400, "")),
         "ignore": Behaviour(about="takes the format and answers prose", says=prose),
@@ -299,4 +311,4 @@ def value_for(
     if given is not None:
         return given
     shown = schema if schema is not None else schema_in(body)
-    return {"answer": "text"} if shown is None else sample(shown)
+    return {"answer": "blue heron"} if shown is None else sample(shown)

@@ -40,6 +40,7 @@ from structguard.testing.speech import (
 from structguard.types import Api, FormatKind, as_mapping, as_text
 
 _SECRET = frozenset({"authorization", "api-key", "x-api-key", "cookie", "proxy-authorization"})
+_SHOWN = 2_000  # characters of a reply that are kept
 _APIS: Mapping[str, Api] = MappingProxyType(
     {"/chat/completions": "chat", "/responses": "responses"}
 )
@@ -49,7 +50,7 @@ _APIS: Mapping[str, Api] = MappingProxyType(
 class Asked:
     """
     One request as it arrived: its path, headers (lower case, no credentials), JSON body; and the
-    status it was answered with (0: the connection was closed instead).
+    status it was answered with (0: the connection was closed instead), and the start of that answer.
     """
 
     path: str
@@ -58,6 +59,7 @@ class Asked:
     status: int
     model: str = ""
     sent: FormatKind | None = None
+    reply: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,7 @@ class RefusingEndpoint:
             status=0 if reply.transport == "hang_up" else reply.status,
             model=ask.model if ask else "",
             sent=ask.sent if ask else None,
+            reply="".join(reply.pieces)[:_SHOWN],
         )
         with self._lock:
             self._requests.append(asked)
@@ -199,9 +202,10 @@ class RefusingEndpoint:
 
     def _read(self, api: Api, body: Mapping[str, object]) -> Ask:
         facts = request_facts(body, api)
+        schema = _schema_of(body)
         value: object
         try:
-            value = value_for(_schema_of(body), body, self.value)
+            value = value_for(schema, body, self.value)
         except ValueError:  # a broken schema: nothing fits it
             value = None
         return Ask(
@@ -209,6 +213,7 @@ class RefusingEndpoint:
             model=as_text(body.get("model")) or "",
             body=body,
             sent=facts.sent,
+            schema=schema,
             value=value,
             stream=facts.stream,
             tools=facts.tools,
@@ -236,8 +241,7 @@ class RefusingEndpoint:
                 failing = behaviour.for_ever or self._failed[ask.model] <= self.failures
             if failing:
                 return behaviour.fails
-        meant = ask.sent is not None and (ask.tools or not behaviour.only_with_tools)
-        return behaviour.refusal if meant else None
+        return behaviour.refusal if ask.sent is not None and behaviour.when(ask) else None
 
 
 def _api(path: str) -> Api | None:

@@ -16,6 +16,7 @@ from structguard.types import as_mapping, as_sequence, as_text
 
 _DEEPEST = 8  # levels at which optional parts are left out, so that recursive schemas end
 _ENDLESS = 60  # levels at which a schema that has no finite value is given up
+_WORD = "blue heron"  # no word that a parser takes for a placeholder, as "text" would be
 _FORMATS: Mapping[str, str] = MappingProxyType(
     {
         "date": "2026-01-31",
@@ -51,7 +52,7 @@ def _values(part: object, root: Mapping[str, object], depth: int) -> Iterator[ob
     """Candidates for a subschema, the likeliest first; never none."""
     schema = as_mapping(part)
     if not schema or depth > _ENDLESS:
-        yield "text"
+        yield _WORD
     elif "const" in schema:
         yield schema["const"]
     elif "$ref" in schema:
@@ -130,7 +131,7 @@ def _array(schema: Mapping[str, object], root: Mapping[str, object], depth: int)
 
 
 def _text(schema: Mapping[str, object], _root: Mapping[str, object], _depth: int) -> object:
-    text = _FORMATS.get(as_text(schema.get("format")) or "", "text")
+    text = _FORMATS.get(as_text(schema.get("format")) or "", _WORD)
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     if isinstance(least, int | float) and len(text) < least:
         text = text.ljust(int(least), "x")
