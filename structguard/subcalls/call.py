@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Concatenate, Generic, ParamSpec, Protocol, TypeAlias, cast, overload
+
+from typing_extensions import TypeVar
 
 from structguard import reading
 from structguard.errors import ParseError, ProviderError
@@ -25,11 +26,6 @@ from structguard.service import Clock
 from structguard.subcalls.outcome import Outcome, Skip, Status
 from structguard.subcalls.sessions import Flight, Flights, Streaks
 from structguard.types import Completion, Format, Kind, Message, Request
-
-if sys.version_info >= (3, 13):
-    from typing import TypeVar
-else:
-    from typing_extensions import TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -73,6 +69,7 @@ class Options:
     """How a sub-call asks and reads; see `subcall`."""
 
     schema: object = None
+    accepts: object = None  # what an answer is checked against, if laxer than `schema`
     reader: Callable[[str], object] | None = None
     timeout: float | None = None  # seconds, the whole call
     name: str | None = None
@@ -198,7 +195,7 @@ class Subcall(Generic[P, T, D]):
         if completion.finish == "declined":
             return self._without("failed", f"the model declined: {completion.text}"[:200])
         try:
-            parsed = reading.parse(completion, self.format, reader=self.options.reader)
+            parsed = reading.parse(completion, self._accepted, reader=self.options.reader)
         except ParseError as error:
             return replace(self._without(self.options.unreadable, one_line(error)), error=error)
         rejected = tuple(parsed.rejected)
@@ -238,6 +235,10 @@ class Subcall(Generic[P, T, D]):
         if self._format is None:
             self._format = as_format(self.options.schema)
         return self._format
+
+    @property
+    def _accepted(self) -> object:
+        return self.format if self.options.accepts is None else self.options.accepts
 
     def partition(self, session: str | None) -> str:
         """The chain's partition of a session; the name alone without one."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic, ParamSpec, overload
+
+from typing_extensions import TypeVar
 
 from structguard.events import Observer
 from structguard.observe import log_events
 from structguard.service import Clock
 from structguard.subcalls.call import Described, Options, Subcall
 from structguard.types import JsonObject, JsonSchema
-
-if sys.version_info >= (3, 13):
-    from typing import TypeVar
-else:
-    from typing_extensions import TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeAlias, cast
 
+from typing_extensions import TypeVar
+
 from structguard.errors import StructguardError
 from structguard.reading import Source
-
-if sys.version_info >= (3, 13):
-    from typing import TypeVar
-else:
-    from typing_extensions import TypeVar
 
 T = TypeVar("T")
 D = TypeVar("D", default=None)
@@ -28,7 +24,7 @@ class Skip:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: Outcome[Answer](…) must work at run time
 class Outcome(Generic[T, D]):
     """
     A sub-call's result.

@@ -1,0 +1,32 @@
+"""
+Four ready sub-calls of a memory pipeline: rewriter, link_generator, vote_runner, distiller.
+
+Each function makes one; it is called with a provider, a protected one or a chain first and gives an
+Outcome. Prompts, limits and time-outs can be given. Source: spec memory; docs/subcalls.md.
+"""
+
+from structguard.memory.distiller import Episode as Episode, distiller as distiller
+from structguard.memory.lessons import (
+    DistillLimits as DistillLimits,
+    Lesson as Lesson,
+    Procedure as Procedure,
+    Step as Step,
+)
+from structguard.memory.links import (
+    LinkLimits as LinkLimits,
+    Memory as Memory,
+    Relation as Relation,
+    link_generator as link_generator,
+)
+from structguard.memory.parts import Rejected as Rejected
+from structguard.memory.rewriter import (
+    RewriteLimits as RewriteLimits,
+    Rewriter as Rewriter,
+    rewriter as rewriter,
+)
+from structguard.memory.votes import (
+    Surfaced as Surfaced,
+    Vote as Vote,
+    VoteLimits as VoteLimits,
+    vote_runner as vote_runner,
+)

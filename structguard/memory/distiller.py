@@ -1,0 +1,82 @@
+"""The distiller: a lesson, and if wanted a procedure, from a cluster of episodes. Source: spec memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from structguard.events import Observer
+from structguard.memory.lessons import (
+    DistillLimits,
+    Lesson,
+    LessonReader,
+    accepted,
+    lesson_of,
+    schema,
+    words,
+)
+from structguard.memory.parts import clip, conversation
+from structguard.observe import log_events
+from structguard.reading import Read
+from structguard.subcalls import Ask, Options, Rejection, Skip, Subcall
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """Something that happened, in words, with its tags."""
+
+    text: str
+    tags: tuple[str, ...] = ()
+
+
+DEFAULTS = DistillLimits()
+PROMPT = """\
+You are given several episodes that resemble one another. State the one lesson they agree on: when
+it applies (activation) and what to do (principle), general enough for the next time and true of
+all of them. Make up nothing; episodes that disagree teach no lesson.\
+"""
+
+
+def distiller(
+    *,
+    prompt: str = PROMPT,
+    limits: DistillLimits = DEFAULTS,
+    procedure: bool = True,
+    timeout: float = 60.0,
+    model: str | None = None,
+    observer: Observer = log_events,
+) -> Subcall[[Sequence[Episode]], Lesson]:
+    """
+    A distiller: `await distill(provider, episodes, session="7")` gives `Outcome[Lesson]`.
+
+    Skipped for an empty cluster. A lesson that breaks a limit is none, its reason one word; a
+    procedure that does is left out and listed in `rejected`, as are tags. `procedure=False` asks for
+    the lesson alone. The partition is the session itself. `timeout` in seconds.
+    """
+
+    def describe(episodes: Sequence[Episode]) -> Ask | Skip:
+        if not episodes:
+            return Skip("the cluster is empty")
+        data = ["Episodes:", *(_line(episode, limits) for episode in episodes)]
+        return Ask(conversation(prompt, words(limits, procedure=procedure), data), check)
+
+    def check(value: object) -> Read | Rejection:
+        return lesson_of(value, limits, procedure=procedure)
+
+    options = Options(
+        name="distill",
+        schema=schema(limits, procedure=procedure),
+        accepts=accepted(),
+        reader=LessonReader(),
+        timeout=timeout,
+        model=model,
+        abort=False,  # several clusters of one session may be distilled at once
+        partition="{session}",
+        observer=observer,
+    )
+    return Subcall(describe, otherwise=None, options=options)
+
+
+def _line(episode: Episode, limits: DistillLimits) -> str:
+    tags = ", ".join(clip(tag, limits.tag) for tag in episode.tags[: limits.episode_tags])
+    return f"- {clip(episode.text, limits.episode)}" + (f" [{tags}]" if tags else "")

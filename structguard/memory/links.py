@@ -1,0 +1,207 @@
+"""The link generator: relations among memories that were retrieved together. Source: spec memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from structguard.events import Observer
+from structguard.memory.parts import NONE, Rejected, clip, conversation, listed, parts_of, rejected
+from structguard.observe import log_events
+from structguard.reading import ABSTAIN, NOTHING, Read
+from structguard.subcalls import Ask, Options, Rejection, Skip, Subcall
+from structguard.types import JsonSchema, as_mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkLimits:
+    """Format and limits in one place: schema, prompt and reader are all made from it."""
+
+    name: str = "link_generator_v1"
+    kinds: tuple[str, ...] = (  # the first is meant where none is named
+        "RELATES_TO",
+        "CAUSED_BY",
+        "REFERENCES",
+        "CONTRADICTS",
+        "DUPLICATES",
+        "SUPERSEDES",
+    )
+    links: int = 4  # that are kept
+    schema_links: int = 16  # that an answer may hold
+    preview: int = 80  # characters of a memory
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A retrieved memory."""
+
+    id: str | int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One memory relates to another; the ids are as they were given."""
+
+    from_id: str | int
+    to_id: str | int
+    kind: str
+
+
+DEFAULTS = LinkLimits()
+PROMPT = """\
+You are given memories that were retrieved together. Name the relations among them that the texts
+themselves bear out, the strongest first. Guess nothing; most memories are not related.\
+"""
+
+
+def schema(limits: LinkLimits) -> JsonSchema:
+    """What is asked of endpoints that can enforce it."""
+    identifier = {"type": ["string", "integer"]}
+    link = {
+        "type": "object",
+        "properties": {
+            "from_id": identifier,
+            "to_id": identifier,
+            "link_kind": {"type": "string", "enum": list(limits.kinds)},
+        },
+        "required": ["from_id", "to_id", "link_kind"],
+        "additionalProperties": False,
+    }
+    return JsonSchema(
+        name=limits.name,
+        strict=True,
+        schema={
+            "type": "object",
+            "properties": {
+                "kind": {"type": "string", "enum": ["none", "links"]},
+                "links": {"type": "array", "items": link, "maxItems": limits.schema_links},
+            },
+            "required": ["kind", "links"],
+            "additionalProperties": False,
+        },
+    )
+
+
+ACCEPTED = listed("links")
+"""What an answer must fit: one bad link must not cost the others."""
+
+
+def words(limits: LinkLimits) -> str:
+    """What the prompt says about the answer's form."""
+    return (
+        f"Answer with at most {limits.links} lines, one relation each, from one id to another:\n"
+        "LINK from_id to_id kind=KIND\n"
+        f"KIND is one of {', '.join(limits.kinds)}. Answer with NONE when nothing is related. If a"
+        ' JSON schema is imposed, answer with that JSON instead: {"kind": "links", "links":'
+        f' [{{"from_id": 1, "to_id": 2, "link_kind": "{limits.kinds[0]}"}}]}}, or'
+        ' {"kind": "none", "links": []}.'
+    )
+
+
+_LINE = re.compile(r"^[\s>*-]*LINK\b.*$", re.MULTILINE)
+_LINK = re.compile(r"[\s>*-]*LINK\s+(\S+)\s+(\S+)(?:\s+\[?kind\s*=\s*(\w+)\]?)?[\s.]*")
+
+
+class _Reader:
+    """Reads LINK lines, or NONE; other lines are the model's own talk."""
+
+    marker = re.compile(rf"^[\s>*-]*LINK\s|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE)
+
+    def __init__(self, limits: LinkLimits) -> None:
+        self._default = limits.kinds[0]
+
+    def __call__(self, text: str, /) -> object:
+        if NONE.fullmatch(text):
+            return ABSTAIN
+        links: list[object] = []
+        bad: list[Rejected] = []
+        for line in _LINE.findall(text):
+            found = _LINK.fullmatch(line)
+            if found is None:
+                bad.append(rejected(line, "malformed"))
+                continue
+            start, end, kind = found.groups()
+            links.append({"from_id": start, "to_id": end, "link_kind": kind or self._default})
+        return Read({"kind": "links", "links": links}, bad) if links or bad else NOTHING
+
+
+def link_generator(
+    *,
+    prompt: str = PROMPT,
+    limits: LinkLimits = DEFAULTS,
+    timeout: float = 60.0,
+    model: str | None = None,
+    observer: Observer = log_events,
+) -> Subcall[[Sequence[Memory]], tuple[Relation, ...]]:
+    """
+    A link generator: `await link(provider, memories, session="7")` gives Outcome of Relations.
+
+    Skipped with fewer than two memories. Links that are malformed, name an unknown id or kind, loop,
+    repeat or are too many are dropped and listed in `rejected`. `timeout` in seconds.
+    """
+
+    def describe(memories: Sequence[Memory]) -> Ask | Skip:
+        if len(memories) < 2:
+            return Skip("fewer than two memories")
+        known = {str(memory.id): memory.id for memory in memories}
+        data = ["Memories:", *(f"{m.id}: {clip(m.text, limits.preview)}" for m in memories)]
+
+        def check(value: object) -> Read | Rejection:
+            return _kept(value, known, limits)
+
+        return Ask(conversation(prompt, words(limits), data), check)
+
+    options = Options(
+        name="link-gen",
+        schema=schema(limits),
+        accepts=ACCEPTED,
+        reader=_Reader(limits),
+        timeout=timeout,
+        model=model,
+        observer=observer,
+    )
+    return Subcall(describe, otherwise=None, options=options)
+
+
+def _kept(value: object, known: Mapping[str, str | int], limits: LinkLimits) -> Read | Rejection:
+    parts = parts_of(value, "links")
+    if not parts:
+        return Rejection("the model says there is nothing to link")
+    kept: list[Relation] = []
+    bad: list[Rejected] = []
+    for part in parts:
+        link = _relation(part, known, limits)
+        if isinstance(link, Relation):
+            link = _surplus(link, kept, limits)
+        if isinstance(link, Relation):
+            kept.append(link)
+        else:
+            bad.append(rejected(part, link))
+    return Read(tuple(kept), bad) if kept else Rejection("no link could be kept", bad)
+
+
+def _relation(part: object, known: Mapping[str, str | int], limits: LinkLimits) -> Relation | str:
+    """The relation of one part of the answer, or why it is none."""
+    fields = as_mapping(part) or {}
+    start, end, kind = (fields.get(key) for key in ("from_id", "to_id", "link_kind"))
+    if not (_is_id(start) and _is_id(end) and isinstance(kind, str)):
+        return "malformed"
+    if kind.upper() not in limits.kinds:
+        return "unknown_kind"
+    if str(start) not in known or str(end) not in known:
+        return "unknown_id"
+    if str(start) == str(end):
+        return "self_loop"
+    return Relation(known[str(start)], known[str(end)], kind.upper())
+
+
+def _surplus(link: Relation, kept: Sequence[Relation], limits: LinkLimits) -> Relation | str:
+    if link in kept:
+        return "duplicate"
+    return "cap_exceeded" if len(kept) >= limits.links else link
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)

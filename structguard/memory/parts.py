@@ -1,0 +1,63 @@
+"""What the four share: cutting text for a prompt, and a part of an answer that was not taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from structguard.types import Message, as_mapping, as_sequence
+
+NONE = re.compile(r"[\s*_`\"'(\[]*none[\s*_`\"')\].!]*", re.IGNORECASE)
+"""The whole of an answer in text that says there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A part of an answer that was not taken, as it stood there (cut to 200 characters), and why."""
+
+    part: str
+    reason: str
+
+
+def rejected(part: object, reason: str) -> Rejected:
+    """A part that was not taken."""
+    return Rejected(clip(str(part), 200), reason)
+
+
+def clip(text: str, characters: int) -> str:
+    """The text on one line, whitespace collapsed; what is cut off ends in an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= characters else line[: characters - 1].rstrip() + "…"
+
+
+def conversation(prompt: str, words: str, data: Sequence[str]) -> list[Message]:
+    """System text (the prompt, then the words on the format) and one user message of lines."""
+    return [
+        Message(role="system", content=f"{prompt}\n\n{words}"),
+        Message(role="user", content="\n".join(data)),
+    ]
+
+
+def plain(value: object) -> str | None:
+    """Text without space around it; None for anything else."""
+    return value.strip() if isinstance(value, str) else None
+
+
+def listed(key: str) -> Mapping[str, object]:
+    """A lax schema for a list under this key, a bare list, or kind none: parts are judged one by one."""
+    return {
+        "anyOf": [
+            {"type": "object", "properties": {key: {"type": "array"}}, "required": [key]},
+            {"type": "object", "properties": {"kind": {"const": "none"}}, "required": ["kind"]},
+            {"type": "array", "items": {"type": "object"}},
+        ]
+    }
+
+
+def parts_of(value: object, key: str) -> Sequence[object]:
+    """The parts of an answer that fits `listed(key)`; empty when it says that there are none."""
+    answer = as_mapping(value)
+    if answer is None:
+        return as_sequence(value) or ()
+    return () if answer.get("kind") == "none" else as_sequence(answer.get(key)) or ()

@@ -1,0 +1,213 @@
+"""The vote runner: judges the memories that were surfaced for a turn. Source: spec memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from structguard.events import Observer
+from structguard.memory.parts import NONE, Rejected, clip, conversation, listed, parts_of, rejected
+from structguard.observe import log_events
+from structguard.reading import ABSTAIN, NOTHING, Read
+from structguard.subcalls import Ask, Options, Rejection, Skip, Subcall
+from structguard.types import JsonSchema, as_mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteLimits:
+    """Format and limits in one place: schema, prompt and reader are all made from it."""
+
+    name: str = "vote_runner_v1"
+    votes: int = 8  # that are kept
+    schema_votes: int = 16  # that an answer may hold
+    message: int = 600  # characters of the message and of the reply
+    preview: int = 80  # characters of a memory
+
+
+@dataclass(frozen=True, slots=True)
+class Surfaced:
+    """A memory that was shown for this turn; ids are more than 0."""
+
+    kind: str
+    id: int
+    preview: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One memory helped (1) or misled (-1)."""
+
+    kind: str
+    id: int
+    direction: Literal[1, -1]
+
+
+DEFAULTS = VoteLimits()
+PROMPT = """\
+You judge which stored memories helped with one turn of a conversation. Vote for a memory that the
+reply made use of and that was right, against one that was wrong or led astray. Do not vote on
+memories that made no difference.\
+"""
+
+
+def schema(limits: VoteLimits) -> JsonSchema:
+    """What is asked of endpoints that can enforce it."""
+    vote = {
+        "type": "object",
+        "properties": {
+            "target_kind": {"type": "string"},
+            "target_id": {"type": "integer"},
+            "direction": {"type": "integer", "enum": [1, -1]},
+        },
+        "required": ["target_kind", "target_id", "direction"],
+        "additionalProperties": False,
+    }
+    return JsonSchema(
+        name=limits.name,
+        strict=True,
+        schema={
+            "type": "object",
+            "properties": {
+                "kind": {"type": "string", "enum": ["none", "votes"]},
+                "votes": {"type": "array", "items": vote, "maxItems": limits.schema_votes},
+            },
+            "required": ["kind", "votes"],
+            "additionalProperties": False,
+        },
+    )
+
+
+ACCEPTED = listed("votes")
+"""What an answer must fit: one bad vote must not cost the others."""
+
+
+def words(limits: VoteLimits) -> str:
+    """What the prompt says about the answer's form."""
+    return (
+        f"Answer with at most {limits.votes} lines, one vote each, kind and id as listed:\n"
+        "UPVOTE kind:id\nDOWNVOTE kind:id\n"
+        "Answer with NONE when no memory made a difference. If a JSON schema is imposed, answer"
+        ' with that JSON instead: {"kind": "votes", "votes": [{"target_kind": "fact",'
+        ' "target_id": 1, "direction": 1}]}, direction 1 or -1, or {"kind": "none", "votes": []}.'
+    )
+
+
+_LINE = re.compile(r"^[\s>*-]*(?:UP|DOWN)VOTE\b.*$", re.MULTILINE)
+_VOTE = re.compile(r"[\s>*-]*(UP|DOWN)VOTE\s+([\w-]+)\s*:\s*(\d{1,18})[\s.]*")
+
+
+class _Reader:
+    """Reads UPVOTE and DOWNVOTE lines, or NONE; other lines are the model's own talk."""
+
+    marker = re.compile(
+        rf"^[\s>*-]*(?:UP|DOWN)VOTE\s|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE
+    )
+
+    def __call__(self, text: str, /) -> object:
+        if NONE.fullmatch(text):
+            return ABSTAIN
+        votes: list[object] = []
+        bad: list[Rejected] = []
+        for line in _LINE.findall(text):
+            found = _VOTE.fullmatch(line)
+            if found is None:
+                bad.append(rejected(line, "malformed"))
+                continue
+            way, kind, number = found.groups()
+            direction = 1 if way == "UP" else -1
+            votes.append({"target_kind": kind, "target_id": int(number), "direction": direction})
+        return Read({"kind": "votes", "votes": votes}, bad) if votes or bad else NOTHING
+
+
+def vote_runner(
+    *,
+    prompt: str = PROMPT,
+    limits: VoteLimits = DEFAULTS,
+    timeout: float = 60.0,
+    model: str | None = None,
+    observer: Observer = log_events,
+) -> Subcall[[Sequence[Surfaced], str, str], tuple[Vote, ...]]:
+    """
+    A vote runner: `await vote(provider, surfaced, message, reply, session="7")` gives Outcome of
+    Votes.
+
+    Skipped when nothing was surfaced. Votes that are malformed, on what was not surfaced, repeated
+    (the first of a kind and id counts) or too many are dropped and listed in `rejected`. `timeout`
+    in seconds.
+    """
+
+    def describe(surfaced: Sequence[Surfaced], message: str, reply: str) -> Ask | Skip:
+        if not surfaced:
+            return Skip("nothing was surfaced")
+        allowed = frozenset((memory.kind, memory.id) for memory in surfaced)
+        data = [
+            "Message:",
+            clip(message, limits.message),
+            "Reply:",
+            clip(reply, limits.message),
+            "Memories:",
+            *(f"{m.kind}:{m.id} {clip(m.preview, limits.preview)}" for m in surfaced),
+        ]
+
+        def check(value: object) -> Read | Rejection:
+            return _kept(value, allowed, limits)
+
+        return Ask(conversation(prompt, words(limits), data), check)
+
+    options = Options(
+        name="vote",
+        schema=schema(limits),
+        accepts=ACCEPTED,
+        reader=_Reader(),
+        timeout=timeout,
+        model=model,
+        observer=observer,
+    )
+    return Subcall(describe, otherwise=None, options=options)
+
+
+def _kept(
+    value: object, allowed: frozenset[tuple[str, int]], limits: VoteLimits
+) -> Read | Rejection:
+    parts = parts_of(value, "votes")
+    if not parts:
+        return Rejection("the model says there is nothing to vote on")
+    kept: dict[tuple[str, int], Vote] = {}
+    bad: list[Rejected] = []
+    for part in parts:
+        vote = _vote(part)
+        reason = _why_not(vote, kept.keys(), allowed, limits)
+        if vote is None or reason:
+            bad.append(rejected(part, reason))
+        else:
+            kept[vote.kind, vote.id] = vote
+    return Read(tuple(kept.values()), bad) if kept else Rejection("no vote could be kept", bad)
+
+
+def _vote(part: object) -> Vote | None:
+    match as_mapping(part):
+        case {"target_kind": str(kind), "target_id": int(id), "direction": 1 | -1 as way} if (
+            id > 0 and not isinstance(id, bool) and not isinstance(way, bool)
+        ):
+            return Vote(kind, id, 1 if way == 1 else -1)
+        case _:
+            return None
+
+
+def _why_not(
+    vote: Vote | None,
+    kept: Collection[tuple[str, int]],
+    allowed: frozenset[tuple[str, int]],
+    limits: VoteLimits,
+) -> str:
+    """Why a vote is not taken; empty when it is."""
+    if vote is None:
+        return "malformed"
+    target = (vote.kind, vote.id)
+    if target not in allowed:
+        return "not_surfaced"
+    if target in kept:
+        return "duplicate"
+    return "cap_exceeded" if len(kept) >= limits.votes else ""
