@@ -57,7 +57,70 @@ class _Reducer:
         self._set_children(kept, given, seen)
         return kept
 
-    def _target(reference: str, root: Mapping[str, object]) -> Mapping[str, object]:
+    def _set_children(
+        self, kept: dict[str, object], given: Mapping[str, object], seen: tuple[str, ...]
+    ) -> None:
+        properties = as_mapping(given.get("properties"))
+        if properties is not None:
+            kept["properties"] = {
+                name: self.reduce(as_mapping(value) or {}, seen)
+                for name, value in properties.items()
+            }
+        items = as_mapping(given.get("items"))
+        if items is not None:
+            kept["items"] = self.reduce(items, seen)
+        choices = as_sequence(given.get("anyOf")) or as_sequence(given.get("oneOf"))
+        if choices is None:
+            return
+        branches = [self.reduce(as_mapping(choice) or {}, seen) for choice in choices]
+        real = [branch for branch in branches if branch.get("type") != "null"]
+        if len(real) < len(branches):
+            kept["nullable"] = True
+        if len(real) == 1:
+            kept.update({**real[0], **kept})
+        else:
+            kept["anyOf"] = real
+
+
+def _both(part: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+    """Two schemas that must both hold: properties and required together, else the outer word."""
+    properties = {
+        **(as_mapping(part.get("properties")) or {}),
+        **(as_mapping(given.get("properties")) or {}),
+    }
+    required = [
+        *(as_sequence(part.get("required")) or ()),
+        *(as_sequence(given.get("required")) or ()),
+    ]
+    whole = {**part, **given}
+    if properties:
+        whole["properties"] = properties
+    if required:
+        whole["required"] = list(dict.fromkeys(required))
+    return whole
+
+
+def _set_type(kept: dict[str, object], given: Mapping[str, object]) -> None:
+    kinds = as_sequence(given.get("type"))
+    if kinds is not None:
+        named = [kind for kind in kinds if kind != "null"]
+        if len(named) < len(kinds):
+            kept["nullable"] = True
+        if len(named) == 1:
+            kept["type"] = named[0]
+        else:
+            del kept["type"]
+            kept["anyOf"] = [{"type": kind} for kind in named]
+    values = [given["const"]] if "const" in given else as_sequence(given.get("enum"))
+    if values is not None:
+        if all(isinstance(value, str) for value in values):
+            kept["enum"] = list(values)
+            kept.setdefault("type", "string")
+        else:
+            kept.pop("enum", None)  # Google's enums are strings
+
+
+def _target(reference: str, root: Mapping[str, object]) -> Mapping[str, object]:
     value: object = root
     if not reference.startswith("#"):
         raise _no_place(f"a reference to another document ({reference})")
