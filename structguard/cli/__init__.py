@@ -1,0 +1,124 @@
+"""
+The command line: one module a command, imported only when that command is asked for.
+
+Exit codes: 0 done; 1 the command's own "no" (nothing matched, no refusal, no value); 2 wrong usage or a
+missing optional package; 130 interrupted; 141 the reader of the output went away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from types import MappingProxyType
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "demo": "watch a refused call being rescued, remembered and read",
+        "detect": "is this error answer a refusal of the format?",
+        "parse": "read the value out of what a model wrote",
+        "memo": "look at, forget or add to what endpoints are known to refuse",
+        "probe": "ask an endpoint what it can do",
+        "serve": "run the gateway",
+    }
+)
+"""Every command with its line in the help; one whose module is not installed is not offered."""
+
+_INTERRUPTED = 130  # 128 + SIGINT, as a shell tells it
+_READER_GONE = 141  # 128 + SIGPIPE
+
+_EPILOG = """\
+examples:
+  structguard demo
+  structguard detect --status 400 error.json
+  structguard COMMAND --help
+
+exit codes:
+  0    done
+  1    the command's own "no": nothing matched, not a refusal, no value
+  2    wrong usage, or an optional package is missing
+  130  interrupted
+  141  the reader of the output went away
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """
+    Run a command (`argv` without the program's name; None: what the program was called with).
+
+    Gives the exit code, see the module's docstring; raises nothing that is not a bug.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except SystemExit as done:  # argparse: --help, --version, wrong usage
+        return done.code if isinstance(done.code, int) else 2
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        _let_go_of_stdout()
+        return _READER_GONE
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    from structguard.errors import MissingExtra  # noqa: PLC0415  after --help, which needs none of it
+
+    parser = _parser(arguments)
+    args = parser.parse_args(arguments)
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    try:
+        code: int = args.run(args)
+    except MissingExtra as error:
+        print(f"structguard {args.command}: {error}", file=sys.stderr)
+        return 2
+    return code
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser, in which only the command that is asked for is whole: the others cost no import."""
+    parser = argparse.ArgumentParser(
+        prog="structguard",
+        description="Structured outputs that survive endpoints which refuse, ignore or mangle them.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version, help="show the version and leave")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    asked = next((word for word in arguments if not word.startswith("-")), None)
+    for name, about in COMMANDS.items():
+        module = f"{__name__}.{name}"
+        if find_spec(module) is None:
+            continue
+        if name == asked:
+            import_module(module).register(commands)
+        else:
+            commands.add_parser(name, help=about)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version; written out so that the version is not looked up before it is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **kwargs: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=kwargs.get("help"))
+
+    def __call__(self, parser: argparse.ArgumentParser, *_args: object, **_kwargs: object) -> None:
+        from structguard import __version__  # noqa: PLC0415
+
+        print(f"structguard {__version__}")
+        parser.exit()
+
+
+def _let_go_of_stdout() -> None:
+    """Point stdout at nothing, so that Python's own flush at exit does not fail again."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # no real file behind it
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  until exit
