@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from structguard.types import (
     File,
     Image,
@@ -54,3 +56,9 @@ def ask(*messages: Message, **fields: object) -> Request:
 def thought(*reasoning: Reasoning, text: str = "", calls: tuple[ToolCall, ...] = ()) -> Message:
     """An assistant message with reasoning."""
     return Message(role="assistant", content=text, reasoning=reasoning, tool_calls=calls)
+
+
+def only(value: object) -> dict[str, object]:
+    """The one object of a list."""
+    [one] = cast("list[dict[str, object]]", value)
+    return one

@@ -7,7 +7,7 @@ import pytest
 from structguard.types import File, Image, JsonObject, JsonSchema, Message, Reasoning, Request, Text
 from structguard.wire.base import Unencodable, WireOptions
 from structguard.wire.chat import encode_request, path
-from tests.wire.samples import (
+from tests.wire.samples import only, (
     CALL,
     FORMAT,
     MEDIA,
@@ -99,9 +99,9 @@ def test_reasoning_goes_back_in_the_field_it_came_in() -> None:
     assert message[0]["reasoning_details"] == details
     for name in ("reasoning_content", "reasoning"):
         part = Reasoning(text="hm", raw={name: "hm"})
-        [sent] = encode_request(ask(thought(part, text="x")))["messages"]  # type: ignore[misc]
+        sent = only(encode_request(ask(thought(part, text="x")))["messages"])
         assert sent == {"role": "assistant", "content": "x", name: "hm"}
-    [sent] = encode_request(ask(thought(Reasoning(text="a"), Reasoning(text="b"))))["messages"]  # type: ignore[misc]
+    sent = only(encode_request(ask(thought(Reasoning(text="a"), Reasoning(text="b"))))["messages"])
     assert sent == {"role": "assistant", "content": "", "reasoning_content": "ab"}
 
 

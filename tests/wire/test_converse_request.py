@@ -7,7 +7,7 @@ import pytest
 from structguard.types import File, Image, JsonObject, Message, Reasoning, Request, Text, ToolCall
 from structguard.wire.base import Unencodable, WireOptions
 from structguard.wire.converse import encode_request, path
-from tests.wire.samples import (
+from tests.wire.samples import only, (
     CALL,
     FORMAT,
     MEDIA,
@@ -115,7 +115,7 @@ def test_reasoning_goes_back_signed_before_what_it_led_to() -> None:
         text="wait",
         calls=(CALL,),
     )
-    [sent] = encode_request(ask(turn))["messages"]  # type: ignore[misc]
+    sent = only(encode_request(ask(turn))["messages"])
     assert sent["content"] == [
         {"reasoningContent": first},
         {"reasoningContent": {"redactedContent": "E"}},
@@ -128,7 +128,7 @@ def test_reasoning_goes_back_signed_before_what_it_led_to() -> None:
         Reasoning(text="google", signature="G", raw={"thought": True}),
         Reasoning(text="open"),
     )
-    [sent] = encode_request(ask(others))["messages"]  # type: ignore[misc]
+    sent = only(encode_request(ask(others))["messages"])
     assert sent["content"] == [
         {"reasoningContent": {"reasoningText": {"text": "claude", "signature": "S"}}},
         {"reasoningContent": {"reasoningText": {"text": "google"}}},

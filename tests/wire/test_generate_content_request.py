@@ -20,7 +20,19 @@ from structguard.types import (
 from structguard.wire.base import Unencodable, WireOptions
 from structguard.wire.generate_content import encode_request, path
 from structguard.wire.generate_content.schema import reduced
-from tests.wire.samples import CALL, FORMAT, MEDIA, PNG, SCHEMA, TURNS, USER, WEATHER, ask, thought
+from tests.wire.samples import (
+    CALL,
+    FORMAT,
+    MEDIA,
+    PNG,
+    SCHEMA,
+    TURNS,
+    USER,
+    WEATHER,
+    ask,
+    only,
+    thought,
+)
 
 HI = {"role": "user", "parts": [{"text": "hi"}]}
 
@@ -95,8 +107,9 @@ def test_an_id_google_did_not_give_is_not_sent_back() -> None:
         },
     ]
     named = Message(role="tool", tool_call_id="lost", content="rain", name="weather")
-    [content] = encode_request(ask(named))["contents"]  # type: ignore[misc]
-    assert content["parts"][0]["functionResponse"]["name"] == "weather"
+    content = only(encode_request(ask(named))["contents"])
+    response = {"id": "lost", "name": "weather", "response": {"output": "rain"}}
+    assert content["parts"] == [{"functionResponse": response}]
 
 
 def test_thought_signatures_go_back_where_they_stood() -> None:
@@ -107,7 +120,7 @@ def test_thought_signatures_go_back_where_they_stood() -> None:
         text="wait",
         calls=(ToolCall(id="call_1", name="weather", arguments="{}", signature="S3"),),
     )
-    [content] = encode_request(ask(turn))["contents"]  # type: ignore[misc]
+    content = only(encode_request(ask(turn))["contents"])
     assert content["parts"] == [
         {"text": "hm", "thought": True, "thoughtSignature": "S1"},
         {"text": "wait", "thoughtSignature": "S2"},
@@ -118,19 +131,19 @@ def test_thought_signatures_go_back_where_they_stood() -> None:
         },
     ]
     only = [Reasoning(signature=s, raw={"thoughtSignature": s}) for s in ("A", "B")]
-    [content] = encode_request(ask(thought(*only)))["contents"]  # type: ignore[misc]
+    content = only(encode_request(ask(thought(*only)))["contents"])
     assert content["parts"] == [
         {"text": "", "thoughtSignature": "A"},
         {"text": "", "thoughtSignature": "B"},
     ]
     foreign = Reasoning(text="x", signature="claude", raw={"type": "thinking"})
-    [content] = encode_request(ask(thought(foreign)))["contents"]  # type: ignore[misc]
+    content = only(encode_request(ask(thought(foreign)))["contents"])
     assert content["parts"] == [{"text": "x", "thought": True}]
 
 
 def test_tools_are_declarations_with_a_reduced_schema_and_hosted_ones_pass() -> None:
     bare = Tool(name="now", parameters={"type": "object", "properties": {}})
-    hosted = {"googleSearch": {}}
+    hosted: dict[str, object] = {"googleSearch": {}}
     assert encode_request(ask(tools=[WEATHER, bare], hosted_tools=[hosted]))["tools"] == [
         {
             "functionDeclarations": [
@@ -309,7 +322,6 @@ def test_a_schema_is_reduced_to_what_google_takes_and_the_callers_copy_is_untouc
             "more than 10000 parts",
         ),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_schema_google_cannot_hold_is_refused(schema: dict[str, object], why: str) -> None:
     with pytest.raises(Unencodable, match=why) as caught:
@@ -319,7 +331,7 @@ def test_a_schema_google_cannot_hold_is_refused(schema: dict[str, object], why: 
 
 def test_a_text_signature_is_kept_apart_from_parts() -> None:
     signed = thought(Reasoning(signature="S", raw={"thoughtSignature": "S"}), text="")
-    [content] = encode_request(ask(signed))["contents"]  # type: ignore[misc]
+    content = only(encode_request(ask(signed))["contents"])
     assert content["parts"] == [{"text": "", "thoughtSignature": "S"}]
     assert encode_request(ask(Message(role="user", content=(Text("a"), Text("b")))))[
         "contents"

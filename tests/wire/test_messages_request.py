@@ -7,7 +7,19 @@ import pytest
 from structguard.types import File, Image, JsonObject, Message, Reasoning, Request, Text, ToolCall
 from structguard.wire.base import Unencodable, WireOptions
 from structguard.wire.messages import encode_request, path
-from tests.wire.samples import CALL, FORMAT, MEDIA, PNG, SCHEMA, TURNS, USER, WEATHER, ask, thought
+from tests.wire.samples import (
+    CALL,
+    FORMAT,
+    MEDIA,
+    PNG,
+    SCHEMA,
+    TURNS,
+    USER,
+    WEATHER,
+    ask,
+    only,
+    thought,
+)
 
 HI = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
 TOOL = WireOptions(structured="tool")
@@ -116,7 +128,7 @@ def test_thinking_goes_back_signed_before_what_it_led_to() -> None:
         text="wait",
         calls=(CALL,),
     )
-    [sent] = encode_request(ask(turn))["messages"]  # type: ignore[misc]
+    sent = only(encode_request(ask(turn))["messages"])
     assert sent == {
         "role": "assistant",
         "content": [
@@ -128,7 +140,7 @@ def test_thinking_goes_back_signed_before_what_it_led_to() -> None:
         ],
     }
     bedrock = Reasoning(text="a", signature="S", raw={"reasoningText": {"text": "a"}})
-    [sent] = encode_request(ask(thought(bedrock)))["messages"]  # type: ignore[misc]
+    sent = only(encode_request(ask(thought(bedrock)))["messages"])
     assert sent["content"] == [{"type": "thinking", "thinking": "a", "signature": "S"}]
 
 

@@ -82,9 +82,7 @@ def _items(conversation: tuple[Message, ...]) -> Iterator[dict[str, object]]:
             case "assistant":
                 yield from _assistant(message, sent)
             case "tool":
-                output = message.content
-                if not isinstance(output, str):
-                    output = _output(output)
+                output = _output(message.content)
                 call_id = required_id(message)
                 yield {"type": "function_call_output", "call_id": call_id, "output": output}
             case _:
@@ -141,9 +139,9 @@ def _reasoning_item(part: Reasoning) -> dict[str, object]:
     }
 
 
-def _output(parts: tuple[Part, ...]) -> object:
+def _output(parts: str | tuple[Part, ...]) -> object:
     """A tool's output: text alone as a string, else parts."""
-    if all(isinstance(part, Text) for part in parts):
+    if isinstance(parts, str) or all(isinstance(part, Text) for part in parts):
         return text_only(parts, where="")
     return list(_parts(parts))
 
