@@ -7,6 +7,7 @@ an event loop, so that a provider may live longer than one `anyio.run`.
 
 from __future__ import annotations
 
+import ssl
 import time
 import zlib
 from collections.abc import AsyncIterator, Mapping
@@ -50,7 +51,7 @@ class Httpx2Transport:
         *,
         limits: Limits | None = None,
         proxy: str | None = None,
-        verify: bool | str = True,
+        verify: bool | ssl.SSLContext = True,
     ) -> None:
         self._limits = limits or Limits()
         self._given = transport
@@ -124,7 +125,11 @@ class Httpx2Transport:
             keepalive_expiry=self._limits.idle_seconds,
         )
         return httpx2.AsyncHTTPTransport(
-            verify=self._verify, trust_env=False, limits=limits, proxy=self._proxy, retries=0
+            verify=_context(self._verify),
+            trust_env=False,
+            limits=limits,
+            proxy=self._proxy,
+            retries=0,
         )
 
 
@@ -224,6 +229,12 @@ def _raw(reply: httpx2.Response) -> AsyncIterator[bytes]:
     if not isinstance(stream, httpx2.AsyncByteStream):  # pragma: no cover  a broken own transport
         raise unreadable("the transport gave a stream that is not async", reply.status_code)
     return aiter(stream)
+
+
+@lru_cache(maxsize=8)
+def _context(verify: bool | ssl.SSLContext) -> ssl.SSLContext:  # noqa: FBT001  httpx2's own argument
+    """Making one takes 30 ms; all pools share it."""
+    return httpx2.create_ssl_context(verify=verify, trust_env=False)
 
 
 class _Unpacker(Protocol):

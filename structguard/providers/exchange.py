@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from structguard.errors import ProviderError
+from structguard.errors import ProviderError, redact
 from structguard.http import ExchangeFailed, Response
 from structguard.providers.call import Call, Fault, Route
 from structguard.providers.seams import Feed
@@ -99,9 +99,12 @@ async def _begun(
 
 
 def fault_of(wire: Wire, failure: Failure, cause: BaseException | None = None) -> Fault:
-    """A failure that says nothing about the format: the network's, or one of another endpoint."""
+    """The failure with its kind. Endpoints repeat a wrong key in their message: it is masked."""
     return Fault(
-        failure=failure, kind=wire.classify(failure)[0], classify=wire.classify, cause=cause
+        failure=replace(failure, message=redact(failure.message)),
+        kind=wire.classify(failure)[0],
+        classify=wire.classify,
+        cause=cause,
     )
 
 

@@ -64,8 +64,14 @@ class Lookup:
                 await self.renew(credential, ask)
 
     async def renew(self, credential: str, ask: Callable[[], Awaitable[Response]]) -> None:
-        """Ask once; what is known stays until a new answer is there."""
+        """
+        Ask once; what is known stays until a new answer is there.
+
+        Cut short by the end of the call it ran beside, it is tried again beside a later one.
+        """
         answer = self._answers.setdefault(credential, _Answer())
+        if answer.known:
+            answer.again = self._clock() + _BACKOFF[0]
         while len(self._answers) > _KEPT:
             del self._answers[next(iter(self._answers))]
         try:

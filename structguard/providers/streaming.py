@@ -111,7 +111,8 @@ class Events:
         if error.failure.own_timeout or not error.failure.truncated:
             raise error
         self._close_decoder()
-        if self._pending is not None:
+        if self._pending is not None:  # whatever half an event looked like, the cut explains it
+            self._pending = BadReply(replace(error.failure, network=False, truncated=True))
             self._pending.__cause__ = error
 
     async def _conclude(self) -> None:

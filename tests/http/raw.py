@@ -31,6 +31,7 @@ class RawServer:
 
     port: int
     requests: list[bytes] = field(default_factory=list)
+    arrived: threading.Event = field(default_factory=threading.Event)
     closed_by_client: threading.Event = field(default_factory=threading.Event)
     connections: list[socket.socket] = field(default_factory=list)
 
@@ -124,6 +125,7 @@ def _read_request(connection: socket.socket, server: RawServer) -> bool:
         if not piece:
             return False
     server.requests.append(data)
+    server.arrived.set()
     return True
 
 
@@ -147,8 +149,9 @@ def reply(
     return (head + headers + "\r\n").encode() + body
 
 
-def chunked(*pieces: bytes, end: bool = True, kind: str = "text/event-stream") -> bytes:
-    """A chunked reply, by default without an end when `end` is False."""
-    head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n"
+def chunked(*pieces: bytes, end: bool = True, close: bool = False) -> bytes:
+    """A chunked event stream; without its end when `end` is False."""
+    head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n"
+    head += "connection: close\r\n\r\n" if close else "\r\n"
     body = b"".join(f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces)
     return head.encode() + body + (b"0\r\n\r\n" if end else b"")
