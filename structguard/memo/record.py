@@ -47,7 +47,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "api": _one_of(Api),
     "format": _or_none(_one_of(FormatKind)),
     "routing": _is_text,
-    "scope": lambda value: value in set(Scope),
+    "scope": lambda value: isinstance(value, str) and value in set(Scope),
     "flag": _or_none(_one_of(Flag)),
     "schema": _is_text,
     "strict": lambda value: value is None or isinstance(value, bool),
@@ -59,7 +59,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "confirmed": _is_time,
     "saved": _is_count,
     "expires": _or_none(_is_time),
-    "version": lambda value: value == VERSION,
+    "version": lambda value: _is_count(value) and value == VERSION,
 }
 
 

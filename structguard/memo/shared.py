@@ -212,8 +212,6 @@ class SharedView:
         """Put an entry into view and store, unless the store has one that is not replaceable."""
         before = self.view.at(entry.slot)
         gone = self.view.put(entry if before is None else before.renewed(entry))
-        with self._counting:
-            self._leased.pop(entry.slot, None)
         try:
             first, kept = self._claim(entry, replaceable)
         except StoreFailure as failure:
@@ -222,8 +220,6 @@ class SharedView:
                 self._unsaved[entry.slot] = entry
             return before is None
         self.view.put(kept)
-        if not first:
-            self._do(lambda store: store.release(entry.id), None)  # a probe has just ended
         self._drop(gone)
         return first
 
@@ -237,6 +233,9 @@ class SharedView:
             kept = entry if current is None else current.renewed(entry)
             seen = self._store.swap(entry.id, found, kept.to_json())
             if seen == found:
+                if current is not None:  # a probe has just ended
+                    self._leased.pop(entry.slot, None)
+                    self._store.release(entry.id)
                 return current is None, kept
             found = seen
 
