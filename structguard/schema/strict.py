@@ -61,7 +61,7 @@ def strictify(schema: Mapping[str, object]) -> Strictified:
     notes = _Notes()
     fitted = _fit(_inlined_root(plain_copy(schema), notes), (), notes)
     if fitted.get("type") != "object":
-        notes.problem((), "the top level must be an object: put this schema under one property")
+        notes.problem((), "make it an object, with this schema under one property")
     notes.problems.extend(_over_limits(fitted))
     return Strictified(schema=fitted, problems=tuple(notes.problems), changes=tuple(notes.changes))
 
@@ -73,7 +73,8 @@ def advise(schema: Mapping[str, object]) -> str:
     if not told:
         return ""
     more = f" (+{len(told) - 3} more)" if len(told) > 3 else ""
-    return f"for strict mode, {'; '.join(map(str, told[:3]))}{more}"
+    steps = "; ".join(f"{problem.why} ({pointer(problem.path)})" for problem in told[:3])
+    return f"For strict mode: {steps}{more}."
 
 
 @dataclass(frozen=True, slots=True)

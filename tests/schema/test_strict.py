@@ -127,10 +127,10 @@ def test_an_allof_of_one_part_is_merged() -> None:
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
-        ({"type": "array", "items": {"type": "string"}}, "the top level: the top level must be"),
-        ({"anyOf": [obj(), obj()]}, "the top level: the top level must be an object"),
-        ({"$ref": "#/$defs/none"}, "the top level: the top level must be an object"),
-        ({"$ref": "#/properties/a"}, "the top level: the top level must be an object"),
+        ({"type": "array", "items": {"type": "string"}}, "the top level: make it an object"),
+        ({"anyOf": [obj(), obj()]}, "the top level: make it an object"),
+        ({"$ref": "#/$defs/none"}, "the top level: make it an object"),
+        ({"$ref": "#/properties/a"}, "the top level: make it an object"),
         (obj(a={}), "/properties/a: anything goes here"),
         (obj(a=True), "/properties/a: anything goes here"),
         (obj(a=False), "/properties/a: nothing can fit here"),
@@ -190,12 +190,12 @@ def test_objects_nest_ten_levels_deep(levels: int, fits: bool) -> None:  # noqa:
 def test_advice_is_one_line_with_the_first_places() -> None:
     line = advise({"type": "object", "properties": {"a": {"type": "string", "minLength": 1}}})
     assert line == (
-        "for strict mode, /properties/a: leave out 'minLength'; "
-        "the top level: set 'additionalProperties' to false; "
-        "/properties/a: list it in 'required' and let it be null"
+        "For strict mode: leave out 'minLength' (/properties/a); "
+        "set 'additionalProperties' to false (the top level); "
+        "list it in 'required' and let it be null (/properties/a)."
     )
     many = advise(obj(**{name: {} for name in "abcde"}))
-    assert many.endswith("(+2 more)")
+    assert many.endswith("(+2 more).")
     assert "\n" not in many
 
 
