@@ -7,7 +7,7 @@ import pytest
 from structguard.types import File, Image, JsonObject, Message, Reasoning, Request, Text, ToolCall
 from structguard.wire.base import Unencodable, WireOptions
 from structguard.wire.converse import encode_request, path
-from tests.wire.samples import only, (
+from tests.wire.samples import (
     CALL,
     FORMAT,
     MEDIA,
@@ -18,6 +18,7 @@ from tests.wire.samples import only, (
     USER,
     WEATHER,
     ask,
+    only,
     thought,
 )
 

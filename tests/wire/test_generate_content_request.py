@@ -130,8 +130,8 @@ def test_thought_signatures_go_back_where_they_stood() -> None:
             "thoughtSignature": "S3",
         },
     ]
-    only = [Reasoning(signature=s, raw={"thoughtSignature": s}) for s in ("A", "B")]
-    content = only(encode_request(ask(thought(*only)))["contents"])
+    signs = [Reasoning(signature=s, raw={"thoughtSignature": s}) for s in ("A", "B")]
+    content = only(encode_request(ask(thought(*signs)))["contents"])
     assert content["parts"] == [
         {"text": "", "thoughtSignature": "A"},
         {"text": "", "thoughtSignature": "B"},
@@ -316,7 +316,8 @@ def test_a_schema_is_reduced_to_what_google_takes_and_the_callers_copy_is_untouc
             {
                 "$defs": {
                     f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)
-                },
+                }
+                | {"d40": {"type": "string"}},
                 "properties": {"a": {"$ref": "#/$defs/d0"}},
             },
             "more than 10000 parts",
