@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from structguard.memo.damage import DATABASE, OURS, judge
 from structguard.memo.record import VERSION
-from structguard.memo.store import take_lease
+from structguard.memo.store import StoreFailure, take_lease
 
 if TYPE_CHECKING:
     from structguard.memo.textcache import TextCache
@@ -124,12 +124,16 @@ class DiskStore:
                 return patiently(lambda: work(cache))
             finally:
                 cache.close()
+        except StoreFailure:
+            raise
         except Exception as error:
             raise judge(error, self.path, opened=opened, inode=inode) from error
 
     def _open(self) -> TextCache:
         from structguard.memo.textcache import TextCache  # noqa: PLC0415  loads diskcache
 
+        if str(self.path).startswith("~"):
+            raise StoreFailure("there is no home directory to keep it in", benign=True)
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._make_private()
         self._cache = TextCache(str(self.path))

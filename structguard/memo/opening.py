@@ -22,7 +22,7 @@ from structguard.service import Clock
 
 _ACCEPTED = "'disk:PATH', 'disk:' (the user's cache directory) or 'memory:'"
 
-_opened: WeakValueDictionary[tuple[str, Clock, Clock], Memo] = WeakValueDictionary()
+_opened: WeakValueDictionary[tuple[object, ...], Memo] = WeakValueDictionary()
 _opening = Lock()
 
 
@@ -69,18 +69,26 @@ def default_directory() -> Path:
 
 
 def _expanded(path: str) -> Path:
-    return Path(os.path.expanduser(path))  # noqa: PTH111  Path.expanduser raises without a home
+    """The path without ~ and $; still with ~ where there is no home."""
+    path = os.path.expandvars(os.path.expanduser(path))  # noqa: PTH111  Path's raises without a home
+    return Path(path) if path.startswith("~") else Path(os.path.abspath(path))  # noqa: PTH100
+
+
+def _identity(clock: Clock) -> tuple[object, ...]:
+    """What tells clocks apart, hashable or not; a bound method is a new object each time."""
+    owner = getattr(clock, "__self__", None)
+    return (id(clock),) if owner is None else (id(owner), clock.__name__)
 
 
 def _open_disk(given: str, observer: Observer, wall: Clock, clock: Clock) -> Memo:
     from structguard.memo.disk import DiskStore  # noqa: PLC0415
 
     path = _expanded(given) if given else default_directory()
-    key = (str(path.absolute()), wall, clock)
+    key = (str(path), *_identity(wall), *_identity(clock))
     with _opening:
         memo = _opened.get(key)
         if memo is None:
-            memo = Memo(DiskStore(path.absolute()), observer=observer, wall=wall, clock=clock)
+            memo = Memo(DiskStore(path), observer=observer, wall=wall, clock=clock)
             _opened[key] = memo
         else:
             memo.tell(observer)

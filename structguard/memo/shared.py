@@ -202,7 +202,7 @@ class SharedView:
         gone = self.view.fill(
             [*(entry for entry in entries if entry is not None), *self._unsaved.values()]
         )
-        self._stamp = stamp
+        self._stamp = object() if stamp is None else stamp  # there was no store: now there is
         with self._counting:
             self._saved = {slot: n for slot, n in self._saved.items() if self.view.at(slot)}
             self._leased = {slot: t for slot, t in self._leased.items() if self.view.at(slot)}

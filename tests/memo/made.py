@@ -32,7 +32,7 @@ class Hands:
         return self.now
 
 
-@dataclass
+@dataclass(eq=False)
 class Ears:
     """An observer that keeps what it heard."""
 

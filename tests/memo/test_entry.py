@@ -79,7 +79,8 @@ def test_a_combination_that_names_no_flag_takes_one_that_the_call_carried() -> N
     ],
 )
 def test_strict_is_a_qualifier_only_where_the_evidence_names_it(
-    evidence: str, kept: bool | None
+    evidence: str,
+    kept: bool | None,  # noqa: FBT001  a column of the table
 ) -> None:
     made = entry(key=replace(KEY, strict=True), what=refusal(evidence=evidence))
     assert made.strict is kept

@@ -9,7 +9,7 @@ import pytest
 
 from structguard.memo import Entry
 from structguard.memo.view import View
-from structguard.types import Flag, MemoKey, Scope
+from structguard.types import Api, Flag, FormatKind, MemoKey, Scope
 from tests.memo.made import KEY, NOON, entry, refusal
 
 
@@ -39,11 +39,12 @@ def test_a_pair_without_entries_ends_the_look_up_before_the_key() -> None:
 
 
 def test_a_look_up_finds_exactly_what_matches() -> None:
+    apis: tuple[Api, ...] = ("chat", "responses")
+    kinds: tuple[FormatKind, ...] = ("json_schema", "json_object")
+    carried: tuple[frozenset[Flag], ...] = (frozenset(), frozenset({"tools"}))
     keys = [
-        replace(KEY, api=api, format=kind, schema=digest, flags=frozenset(flags))
-        for api, kind, digest, flags in itertools.product(
-            ("chat", "responses"), ("json_schema", "json_object"), ("a", "b"), ((), ("tools",))
-        )
+        replace(KEY, api=api, format=kind, schema=digest, flags=flags)
+        for api, kind, digest, flags in itertools.product(apis, kinds, ("a", "b"), carried)
     ]
     entries = [
         entry(key=KEY, what=refusal(Scope.SCHEMA)),
@@ -53,7 +54,7 @@ def test_a_look_up_finds_exactly_what_matches() -> None:
     ]
     view = filled(*entries)
     for key in [KEY, *keys]:
-        expected = [made for made in entries if made.matches(key)]
+        expected: list[Entry | None] = [made for made in entries if made.matches(key)]
         assert view.find(key, "refused") in (expected or [None])
 
 

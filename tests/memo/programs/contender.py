@@ -5,6 +5,7 @@ At the line "go" it remembers entries 0 to COUNT, takes each one's lease and say
 for, which leases it got, and what troubled it.
 """
 
+# ruff: noqa: T201  it talks to its test on stdout
 from __future__ import annotations
 
 import json

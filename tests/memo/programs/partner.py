@@ -4,6 +4,7 @@ A process with a memo of its own that does what it is told: `partner URL`.
 remember N | look N | forget | lease N SECONDS | quit; one line in, one line out.
 """
 
+# ruff: noqa: T201  it talks to its test on stdout
 from __future__ import annotations
 
 import sys

@@ -6,6 +6,7 @@ the parent kills it (-9) after a random moment, prints what the child had said a
 waits for a line before it goes on.
 """
 
+# ruff: noqa: T201  it talks to its test on stdout
 from __future__ import annotations
 
 import json

@@ -1,0 +1,146 @@
+"""The async twins: off the loop, whole or absent under cancellation, on asyncio and trio."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import anyio
+import pytest
+
+from structguard.memo import Memo
+from structguard.memo.disk import DiskStore
+from tests.memo.made import KEY, Ears, Hands, entry
+
+
+class Watched(DiskStore):
+    """A disk that says which thread asks it, and that can be held up."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.threads: set[int] = set()
+        self.gate = threading.Event()
+        self.gate.set()
+        self.asked = threading.Event()
+
+    def read(self) -> Mapping[str, str]:
+        self.threads.add(threading.get_ident())
+        return super().read()
+
+    def swap(self, key: str, old: str | None, new: str | None) -> str | None:
+        self.threads.add(threading.get_ident())
+        self.asked.set()
+        assert self.gate.wait(10.0)
+        return super().swap(key, old, new)
+
+
+async def test_every_twin_does_what_its_original_does(place: Path, wall: Hands) -> None:
+    store = Watched(place)
+    async with Memo(store, wall=wall) as memo:
+        assert memo.stale()
+        await memo.arefresh()
+        assert await memo.aremember(entry()) is True
+        assert await memo.aremember(entry()) is False
+        assert await memo.alease(entry(), 10.0) is True
+        assert await memo.alease(entry(), 10.0) is False
+        assert await memo.aentries() == [entry()]
+        await memo.aclear(entry())
+        assert memo.look(KEY) is None
+        await memo.aremember(entry())
+        assert await memo.aforget("host/v1") == 1
+    assert threading.get_ident() not in store.threads, "the disk was asked on the event loop"
+
+
+async def test_a_memo_in_memory_needs_no_thread(memo: Memo) -> None:
+    before = threading.active_count()
+    async with memo:
+        assert await memo.aremember(entry()) is True
+        assert await memo.aforget() == 1
+    assert threading.active_count() == before
+
+
+async def test_the_loop_goes_on_while_the_disk_is_slow(place: Path, wall: Hands) -> None:
+    store = Watched(place)
+    store.gate.clear()
+    memo = Memo(store, wall=wall)
+    async with anyio.create_task_group() as group:
+        group.start_soon(memo.aremember, entry())
+        await anyio.to_thread.run_sync(store.asked.wait, 10.0)
+        assert memo.look(KEY) == entry(), "in the view at once"
+        store.gate.set()
+    assert Memo(DiskStore(place), wall=wall).entries() == [entry()]
+
+
+async def test_a_cancellation_during_the_write_leaves_the_entry_whole(
+    place: Path, wall: Hands
+) -> None:
+    store = Watched(place)
+    store.gate.clear()
+    memo = Memo(store, wall=wall)
+    async with anyio.create_task_group() as group:
+        group.start_soon(memo.aremember, entry())
+        await anyio.to_thread.run_sync(store.asked.wait, 10.0)
+        group.cancel_scope.cancel()
+        store.gate.set()
+    assert memo.look(KEY) == entry()
+    assert Memo(DiskStore(place), wall=wall).entries() == [entry()]
+
+
+async def test_a_write_that_has_begun_outlives_a_cancelled_caller(place: Path, wall: Hands) -> None:
+    memo = Memo(DiskStore(place), wall=wall)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await memo.aremember(entry())
+    assert memo.look(KEY) == entry()
+    assert Memo(DiskStore(place), wall=wall).entries() == [entry()]
+
+
+async def test_fifty_first_calls_make_one_entry_and_one_first_writer(
+    place: Path, wall: Hands
+) -> None:
+    memo = Memo(DiskStore(place), wall=wall)
+    first: list[bool] = []
+
+    async def call() -> None:
+        if memo.stale():
+            await memo.arefresh()
+        first.append(await memo.aremember(entry()))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(50):
+            group.start_soon(call)
+    assert sorted(first) == [False] * 49 + [True]
+    assert await memo.aentries() == [entry()]
+
+
+async def test_memo_work_does_not_queue_behind_the_application_s_threads(
+    place: Path, wall: Hands
+) -> None:
+    memo = Memo(DiskStore(place), wall=wall)
+    gate = threading.Event()
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    limiter.total_tokens = 1
+    async with anyio.create_task_group() as group:
+        group.start_soon(anyio.to_thread.run_sync, gate.wait, 10.0)
+        await anyio.sleep(0.01)
+        with anyio.fail_after(5.0):
+            assert await memo.aremember(entry()) is True
+        gate.set()
+
+
+async def test_a_lease_known_to_be_held_needs_no_disk(place: Path, wall: Hands) -> None:
+    ears = Ears()
+    memo = Memo(DiskStore(place), wall=wall, observer=ears)
+    await memo.aremember(entry())
+    assert await memo.alease(entry(), 10.0)
+    (place / "cache.db").write_bytes(b"broken")
+    assert not await memo.alease(entry(), 10.0)
+    assert ears.heard == []
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_memo_may_serve_one_loop_after_another(place: Path, wall: Hands, backend: str) -> None:
+    memo = Memo(DiskStore(place), wall=wall)
+    assert anyio.run(memo.aremember, entry(), backend=backend) is True
+    assert anyio.run(memo.aremember, entry(), backend=backend) is False

@@ -1,0 +1,328 @@
+"""Whatever happens to the store, calls go on in memory and one trouble is told."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from structguard.memo import Memo
+from structguard.memo.disk import DiskStore
+from tests.memo.made import DAY, KEY, ROOT, Ears, Hands, entry
+
+SOME = 6  # entries in the store before it breaks
+
+
+def delete(place: Path) -> None:
+    shutil.rmtree(place)
+
+
+def delete_files(place: Path) -> None:
+    for file in place.iterdir():
+        file.unlink()
+
+
+def overwrite(place: Path) -> None:
+    (place / "cache.db").write_bytes(b"this is no database " * 500)
+
+
+def overwrite_all(place: Path) -> None:
+    for name in ("cache.db", "cache.db-wal", "cache.db-shm"):
+        (place / name).write_bytes(b"rubbish")
+
+
+def truncate(place: Path) -> None:
+    os.truncate(place / "cache.db", 5000)
+
+
+def spoil_a_page(place: Path) -> None:
+    with (place / "cache.db").open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(20_000))
+
+
+def empty(place: Path) -> None:
+    os.truncate(place / "cache.db", 0)
+
+
+def drop_tables(place: Path) -> None:
+    with closing(sqlite3.connect(place / "cache.db")) as connection:
+        connection.execute("DROP TABLE Cache")
+        connection.commit()
+
+
+def in_the_way(place: Path) -> None:
+    shutil.rmtree(place)
+    place.write_text("a file")
+
+
+BREAKAGES: list[tuple[Callable[[Path], None], tuple[str, bool]]] = [
+    (delete, ("deleted while in use", False)),
+    (delete_files, ("deleted while in use", False)),
+    (in_the_way, ("", False)),
+    (overwrite, ("damaged", True)),
+    (overwrite_all, ("damaged", True)),
+    (truncate, ("damaged", True)),
+    (spoil_a_page, ("damaged", True)),
+    (empty, ("damaged", True)),
+    (drop_tables, ("damaged", True)),
+]
+
+
+@pytest.mark.parametrize(
+    ("breakage", "told"), BREAKAGES, ids=lambda value: getattr(value, "__name__", "")
+)
+def test_a_store_broken_while_running_is_told_once_and_calls_go_on(
+    place: Path,
+    ears: Ears,
+    breakage: Callable[[Path], None],
+    told: tuple[str, bool],
+) -> None:
+    clock = Hands()
+    disk = Memo(DiskStore(place), observer=ears, clock=clock, wall=Hands())
+    reason, moved = told
+    for number in range(SOME):
+        disk.remember(entry(number))
+    breakage(place)
+    clock.now += 1.1
+    assert disk.stale()
+    disk.refresh()
+    assert disk.look(KEY) == entry(), "what was known is still known"
+    assert disk.remember(entry()) is False
+    assert disk.remember(entry(99)) is True
+    assert disk.lease(entry(), 10.0)
+    assert not disk.lease(entry(), 10.0)
+    disk.note_saved(entry())
+    disk.clear(entry(99))
+    assert disk.forget(model="m1") == 1
+    assert len(disk.entries()) == SOME - 1
+    clock.now += 100.0
+    assert not disk.stale()
+    disk.close()
+    (trouble,) = ears.troubles
+    assert reason in trouble.reason
+    assert trouble.store == f"disk:{place}"
+    assert not trouble.benign
+    assert disk.name == "memory:"
+    assert (trouble.moved_to is not None) is moved
+    if trouble.moved_to is not None:
+        assert Path(trouble.moved_to).exists()
+        assert not (place / "cache.db").exists()
+
+
+@pytest.mark.parametrize("breakage", [overwrite, overwrite_all, truncate, drop_tables])
+def test_a_store_found_damaged_is_moved_aside_and_the_next_process_has_a_new_one(
+    disk: Memo, place: Path, wall: Hands, breakage: Callable[[Path], None]
+) -> None:
+    for number in range(SOME):
+        disk.remember(entry(number))
+    breakage(place)
+    ears = Ears()
+    found = Memo(DiskStore(place), wall=wall, observer=ears)
+    found.refresh()
+    if breakage is drop_tables:  # a database without our tables is given them
+        assert ears.heard == []
+    else:
+        assert found.remember(entry()) is True
+        assert [bool(trouble.moved_to) for trouble in ears.troubles] == [True]
+        assert found.name == "memory:"
+    again = Memo(DiskStore(place), wall=wall, observer=ears)
+    again.refresh()
+    assert again.entries() == []
+    assert again.remember(entry(1)) is True
+    third = Memo(DiskStore(place), wall=wall)
+    assert third.entries() == [entry(1)]
+
+
+def test_settings_that_the_library_cannot_start_with_are_moved_aside(place: Path) -> None:
+    DiskStore(place).read()
+    with closing(sqlite3.connect(place / "cache.db")) as connection:
+        connection.execute("INSERT INTO Settings VALUES ('disk_compress_level', 1)")
+        connection.commit()
+    ears = Ears()
+    Memo(DiskStore(place), observer=ears).refresh()
+    (trouble,) = ears.troubles
+    assert trouble.moved_to is not None
+
+
+def test_a_damaged_store_that_somebody_has_replaced_stays_where_it_is(
+    disk: Memo, other: Memo, place: Path, clock: Hands
+) -> None:
+    """Both processes see the damage; only the first may move it, the second must spare the new."""
+    for number in range(SOME):
+        disk.remember(entry(number))
+    other.refresh()
+    overwrite(place)
+    clock.now += 1.1
+    disk.refresh()
+    fresh = Memo(DiskStore(place))
+    fresh.remember(entry(7))
+    other.refresh()
+    assert other.entries() == [entry(7)], "it has joined the new store"
+    assert len(list(place.glob("corrupt-*.db"))) == 1
+
+
+def test_a_locked_store_is_told_once_and_written_when_it_is_free(
+    disk: Memo, place: Path, ears: Ears, clock: Hands, wall: Hands
+) -> None:
+    disk.remember(entry(1))
+    with closing(sqlite3.connect(place / "cache.db", isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        assert disk.remember(entry()) is True
+        assert disk.look(KEY) == entry()
+        assert disk.remember(entry()) is False
+        assert disk.lease(entry(), 10.0) is True
+        assert disk.lease(entry(), 10.0) is False
+        clock.now += 25.0
+        assert not disk.stale(), "calls do not queue up behind the lock"
+        connection.execute("ROLLBACK")
+    clock.now += 10.0
+    assert disk.stale()
+    disk.refresh()
+    assert disk.look(KEY) == entry()
+    (trouble,) = ears.troubles
+    assert "locked" in trouble.reason
+    assert disk.name == f"disk:{place}"
+    assert Memo(DiskStore(place), wall=wall).entries() == [entry(), entry(1)]
+
+
+def test_a_store_that_is_locked_when_it_is_opened_holds_nobody_up(
+    place: Path, ears: Ears, wall: Hands
+) -> None:
+    Memo(DiskStore(place), wall=wall).remember(entry())
+    with closing(sqlite3.connect(place / "cache.db", isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        memo = Memo(DiskStore(place), observer=ears, wall=wall)
+        memo.refresh()
+        assert memo.look(KEY) is None
+        assert not memo.stale()
+    assert [trouble.reason for trouble in ears.troubles] == [
+        "another process has kept it locked for too long"
+    ]
+
+
+@contextmanager
+def mounted(path: Path, options: str) -> Iterator[None]:
+    """A small file system of its own, where this test may mount one."""
+    path.mkdir(exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", options, "none", str(path)]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603
+    except FileNotFoundError:
+        pytest.skip("no mount program here")
+    if done.returncode:
+        pytest.skip(f"mounting is not allowed here: {done.stderr.decode().strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(path)], check=True)  # noqa: S603, S607
+
+
+def remount(path: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", str(path)], check=True)  # noqa: S603, S607
+
+
+def test_a_store_made_read_only_while_running_is_told_once(
+    tmp_path: Path, ears: Ears, clock: Hands, wall: Hands
+) -> None:
+    home = tmp_path / "home"
+    with mounted(home, "size=2m"):
+        memo = Memo(DiskStore(home / "store"), observer=ears, clock=clock, wall=wall)
+        memo.remember(entry())
+        remount(home, "ro")
+        assert memo.remember(entry(1)) is True
+        assert memo.entries() == [entry(), entry(1)]
+        memo.close()
+    (trouble,) = ears.troubles
+    assert "cannot be written" in trouble.reason
+    assert not trouble.benign
+
+
+def test_a_read_only_home_is_no_fault(tmp_path: Path, ears: Ears, wall: Hands) -> None:
+    home = tmp_path / "home"
+    with mounted(home, "size=2m"):
+        Memo(DiskStore(home / "old"), wall=wall).remember(entry())
+        remount(home, "ro")
+        for place in (home / "a" / "new", home / "old"):
+            memo = Memo(DiskStore(place), observer=ears, wall=wall)
+            memo.refresh()
+            assert memo.remember(entry(1)) is True
+    assert [trouble.benign for trouble in ears.troubles] == [True, True]
+
+
+def test_a_disk_that_fills_up_is_told_once(tmp_path: Path, ears: Ears, wall: Hands) -> None:
+    home = tmp_path / "home"
+    with mounted(home, "size=512k"):
+        memo = Memo(DiskStore(home / "store"), observer=ears, wall=wall)
+        number = 0
+        while not ears.heard:
+            assert memo.remember(entry(number)) is True
+            number += 1
+        assert memo.remember(entry(number)) is True
+        assert memo.look(replace(KEY, model=entry(number).model)) is not None
+        assert number > 10
+    (trouble,) = ears.troubles
+    assert "full" in trouble.reason
+
+
+def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
+    """The same without mounting: the process may not write files beyond 64 KiB."""
+    program = (
+        "import resource, sys; from pathlib import Path\n"
+        "from structguard.memo import Memo; from structguard.memo.disk import DiskStore\n"
+        "from tests.memo.made import *\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))\n"
+        "ears = Ears(); memo = Memo(DiskStore(Path(sys.argv[1])), observer=ears, wall=Hands())\n"
+        "assert all([memo.remember(entry(number)) for number in range(200)])\n"
+        "assert len(memo.entries()) == 200 and len(ears.troubles) == 1, ears.troubles\n"
+        "memo.close()"
+    )
+    done = subprocess.run(  # noqa: S603  our own interpreter on our own text
+        [sys.executable, "-c", program, str(tmp_path / "store")], cwd=ROOT, check=False
+    )
+    assert done.returncode == 0
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 65536
+
+
+def test_a_path_under_a_file_cannot_be_a_store(tmp_path: Path, ears: Ears) -> None:
+    (tmp_path / "file").write_text("mine")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        memo = Memo(DiskStore(path), observer=ears)
+        memo.refresh()
+        assert memo.remember(entry()) is True
+        memo.close()
+    assert len(ears.troubles) == 2
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_trouble_is_told_to_every_observer_once(place: Path, ears: Ears) -> None:
+    memo = Memo(DiskStore(place), observer=ears)
+    second = Ears()
+    memo.tell(second)
+    memo.tell(second)
+    memo.remember(entry())
+    overwrite(place)
+    memo.refresh()
+    assert len(ears.heard) == len(second.heard) == 1
+
+
+def test_an_expired_entry_is_renewed_in_memory_when_the_store_is_gone(
+    disk: Memo, place: Path, wall: Hands
+) -> None:
+    disk.remember(entry())
+    wall.now += DAY
+    delete(place)
+    assert disk.lease(entry(), 10.0)
+    assert disk.remember(entry(wall=wall.now)) is False
+    known = disk.look(KEY)
+    assert known is not None
+    assert not disk.due(known)

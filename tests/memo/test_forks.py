@@ -1,0 +1,51 @@
+"""A server that loads first and forks then: no lock is inherited held, each child reads anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from structguard.memo import Memo, forks
+from tests.memo.made import KEY, entry, running, told
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_children_of_a_busy_parent_share_the_store_and_nothing_else(place: Path) -> None:
+    with running("forker", place) as forker:
+        written = [("m", 1), ("m1", 0), ("m2", 0), ("m3", 0), ("m4", 0)]
+        assert told(forker) == f"[0, 0, 0, 0] {written} []"
+
+
+def test_around_a_fork_a_memo_lets_nobody_in_and_a_child_s_is_free(disk: Memo) -> None:
+    disk.remember(entry())
+    disk.note_saved(entry())
+    disk.rest()
+    disk.resume()
+    assert not disk.stale()
+    disk.rest()
+    disk.reborn()
+    assert disk.stale()
+    assert disk.look(KEY) == entry()
+    disk.refresh()
+    assert disk.entries() == [entry()], "the count is the parent's to write"
+
+
+def test_what_is_open_at_exit_is_closed(disk: Memo, other: Memo) -> None:
+    disk.remember(entry())
+    disk.note_saved(entry())
+    forks._at_exit()
+    other.refresh()
+    assert [one.saved for one in other.entries()] == [1]
+
+
+def test_the_hooks_bring_every_memo_to_rest_and_back(disk: Memo) -> None:
+    forks._before()
+    forks._in_parent()
+    assert disk.remember(entry()) is True
+    forks._before()
+    forks._in_child()
+    assert disk.stale()
+    disk.refresh()
+    assert disk.look(KEY) == entry()
