@@ -217,8 +217,13 @@ def _excluded(text: str) -> frozenset[str]:
 
 def _stands(sentence: Sentence, line: _Line) -> bool:
     """Whether no exclusion claims the sentence."""
-    own, wide = _excluded(sentence.plain), line.excluded & _LINE_WIDE
-    if SCHEMA_SIZE.search(sentence.bare) and SCHEMA_WORD.search(sentence.bare):
+    whole = sentence.plain == line.text
+    own, wide = line.excluded if whole else _excluded(sentence.plain), line.excluded & _LINE_WIDE
+    if (
+        "size" in own | wide
+        and SCHEMA_SIZE.search(sentence.bare)
+        and SCHEMA_WORD.search(sentence.bare)
+    ):
         own, wide = own - {"size"}, wide - {"size"}
     if own or wide & _FINAL:
         return False

@@ -121,12 +121,12 @@ def _engine(sentence: Sentence) -> bool:
 
 
 def _keyword(sentence: Sentence) -> bool:
-    if not sentence.about_schema or not COMPLAINT.search(sentence.bare):
+    if not sentence.about_schema:
         return False
-    if KEYWORD.search(sentence.bare) or CONTEXT.search(sentence.bare):
-        return True
-    named = sentence.place is Place.FORMAT or SCHEMA_WORD.search(sentence.bare) is not None
-    return named and QUOTED_KEYWORD.search(sentence.bare) is not None
+    named = KEYWORD.search(sentence.bare) or CONTEXT.search(sentence.bare)
+    if not named and QUOTED_KEYWORD.search(sentence.bare):
+        named = sentence.place is Place.FORMAT or SCHEMA_WORD.search(sentence.bare)
+    return bool(named) and COMPLAINT.search(sentence.bare) is not None
 
 
 def _schema_place(sentence: Sentence) -> bool:

@@ -1335,6 +1335,23 @@ SCHEMAS = (
 
 EXCLUDED = (
     Case(
+        "model gone",
+        NONE,
+        error("The model gpt-x does not exist, so structured outputs are not available."),
+    ),
+    Case(
+        "function schema in words",
+        NONE,
+        error("Invalid schema for function 'f': 'minItems' is not permitted"),
+        also=TOOLS,
+    ),
+    Case(
+        "generated, no code",
+        NONE,
+        error("Generated JSON does not match the expected schema: minItems not satisfied"),
+    ),
+    Case("media value", NONE, error("Invalid value for response_format: b64_json")),
+    Case(
         "word json",
         NONE,
         error(
@@ -1560,6 +1577,12 @@ EXCLUDED = (
 )
 
 ROUTES = (
+    Case(
+        "tools with a format",
+        NONE,
+        error("No endpoints found that support tool use and response_format", code=404),
+        status=404,
+    ),
     Case(
         "funnel of names",
         REFUSAL,
