@@ -1,0 +1,202 @@
+"""The command line's shell: commands, exit codes, interruptions; and what it prints with."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import structguard
+from structguard import cli
+from structguard.cli.console import Console, shorten
+from structguard.errors import MissingExtra
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **more, "PYTHONPATH": str(Path(structguard.__file__).parents[1])}
+    command = [sys.executable, "-m", "structguard", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
+
+
+@pytest.fixture
+def outcome(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """A command of our own in place of `demo`: it gives the exit code or raises what is put here."""
+    wanted: list[object] = []
+    command = ModuleType("structguard.cli.demo")
+
+    def act(_args: argparse.Namespace) -> int:
+        if isinstance(wanted[0], BaseException):
+            raise wanted[0]
+        assert isinstance(wanted[0], int)
+        return wanted[0]
+
+    def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+        subparsers.add_parser("demo").set_defaults(run=act)
+
+    command.register = register  # type: ignore[attr-defined]
+    monkeypatch.setattr(cli, "import_module", lambda _name: command)
+    return wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (0, 0),
+        (1, 1),
+        (KeyboardInterrupt(), 130),
+        (MissingExtra("it", "gateway"), 2),
+        (SystemExit(3), 3),
+        (SystemExit("words"), 2),
+    ],
+)
+def test_what_a_command_does_becomes_the_exit_code(
+    outcome: list[object], given: object, code: int
+) -> None:
+    outcome.append(given)
+    assert cli.main(["demo"]) == code
+
+
+def test_a_missing_extra_is_told_with_the_pip_line(
+    outcome: list[object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome.append(MissingExtra("the gateway", "gateway"))
+    cli.main(["demo"])
+    assert (
+        "structguard demo: the gateway needs an optional package: pip install"
+        in capsys.readouterr().err
+    )
+
+
+def test_a_reader_that_goes_away_is_no_traceback(
+    outcome: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome.append(BrokenPipeError())
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert cli.main(["demo"]) == 141
+    assert sys.stdout.name == os.devnull
+    sys.stdout.close()
+
+
+def test_a_closed_pipe_of_a_real_process_is_quiet() -> None:
+    command = f"{sys.executable} -m structguard --help | head -c 1; echo ${{PIPESTATUS[0]}}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(structguard.__file__).parents[1])}
+    done = subprocess.run(  # noqa: S603
+        ["/bin/bash", "-c", command], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stderr == ""
+
+
+def test_help_lists_the_commands_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    told = capsys.readouterr().out
+    assert "demo" in told
+    assert "detect" in told
+    assert "130" in told
+
+
+def test_help_imports_no_command_and_nothing_heavy() -> None:
+    script = (
+        "import sys, structguard.cli as cli; cli.main(['--help'])\n"
+        "print([m for m in sys.modules if m.startswith('structguard.cli.') or m in"
+        " ('openai', 'pydantic', 'diskcache', 'jsonschema', 'anyio')], file=sys.stderr)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(structguard.__file__).parents[1])}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stderr.strip() == "[]"
+
+
+def test_only_the_command_that_is_asked_for_is_imported() -> None:
+    script = (
+        "import sys, structguard.cli as cli; cli.main(['demo', '--help'])\n"
+        "print([m for m in sys.modules if m.startswith('structguard.cli.')], file=sys.stderr)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(structguard.__file__).parents[1])}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    )
+    assert "structguard.cli.demo" in done.stderr
+    assert "structguard.cli.memo" not in done.stderr
+
+
+def test_python_dash_m_gives_version_usage_and_codes() -> None:
+    assert run("--version").stdout == f"structguard {structguard.__version__}\n"
+    assert run("nonsense").returncode == 2
+    nothing = run()
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert "commands" in nothing.stderr
+
+
+def test_a_command_whose_module_is_missing_is_not_offered(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "COMMANDS", {"demo": "shown", "nowhere": "hidden"})
+    assert cli.main(["--help"]) == 0
+    told = capsys.readouterr().out
+    assert "shown" in told
+    assert "hidden" not in told
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+)
+def test_colour_is_for_terminals_that_want_it(
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    coloured: bool,  # noqa: FBT001
+) -> None:
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert Console(Terminal()).colour is coloured
+    assert Console(io.StringIO()).colour is False
+    assert Console(io.StringIO(), colour=True).colour is True
+
+
+def test_paint_adds_codes_only_with_colour() -> None:
+    assert Console(io.StringIO(), colour=True).paint("x", "bold", "red") == "\x1b[1;31mx\x1b[0m"
+    assert Console(io.StringIO(), colour=True).paint("x") == "x"
+    assert Console(io.StringIO(), colour=False).paint("x", "bold") == "x"
+
+
+def test_a_table_lines_up_and_stays_on_the_screen() -> None:
+    out = io.StringIO()
+    Console(out, width=30).table(["name", "what"], [["a", "short"], ["bbb", "long " * 20]])
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "name  what"
+    assert lines[1] == "a     short"
+    assert lines[2].startswith("bbb   long long")
+    assert lines[2].endswith("…")
+    assert all(len(line) <= 30 for line in lines)
+
+
+def test_text_is_wrapped_with_its_indents() -> None:
+    out = io.StringIO()
+    Console(out, width=20).wrapped("one two three four five", indent="- ", hang="  ")
+    Console(out, width=20).wrapped("", indent="- ")
+    assert out.getvalue() == "- one two three four\n  five\n- \n"
+
+
+def test_a_heading_is_underlined_after_an_empty_line() -> None:
+    out = io.StringIO()
+    Console(out).heading("Title")
+    assert out.getvalue() == "\nTitle\n─────\n"
+
+
+def test_shorten_keeps_one_line() -> None:
+    assert shorten("a\n b", 10) == "a b"
+    assert shorten("abcdef", 4) == "abc…"
