@@ -90,7 +90,11 @@ class Events:
         except ExchangeFailed as error:
             self._cut(error)
             return
-        self._ready.extend(self._feed(piece))
+        try:
+            self._ready.extend(self._feed(piece))
+        except BadReply as error:
+            self._over, self._pending = True, error
+            return
         if self._decoder.done:
             self._ended = True
             self._close_decoder()

@@ -1,0 +1,256 @@
+"""
+Google's models: the Gemini API with a key, or Vertex with google-auth (extra `vertex`).
+
+Source: Gemini API and Vertex AI references; spec wire "Providers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Self, Unpack
+from urllib.parse import quote
+
+from structguard.http.urls import join
+from structguard.memo import endpoint_id
+from structguard.providers.credentials import Credentials
+from structguard.providers.embeddings import (
+    Embeddings,
+    Headers,
+    bad,
+    embed,
+    mapping_of,
+    texts as listed,
+    vector_of,
+)
+from structguard.providers.routes import FixedRouter, ignore_api
+from structguard.providers.seams import Authorise
+from structguard.providers.settings import (
+    TIMEOUT,
+    Common,
+    Settings,
+    bearer,
+    checked_base,
+    checked_key,
+    environ,
+    missing,
+    read,
+)
+from structguard.providers.vertex import (
+    GoogleCredentials,
+    VertexToken,
+    account_info,
+    project_of,
+    require_google_auth,
+)
+from structguard.service import EventStream, Status
+from structguard.types import Api, Completion, Request, as_mapping, as_sequence
+from structguard.wire import generate_content
+from structguard.wire.base import WireOptions
+
+BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
+_MISSING = "no API key: pass api_key, or set GEMINI_API_KEY (or VERTEX_AI_LOCATION for Vertex)"
+
+
+class Google:
+    """
+    The Gemini API, or Vertex when a `location` is given.
+
+    Structured output goes out as `responseMimeType` and `responseJsonSchema`. Vertex needs a
+    `project`; its `credentials` are google-auth's, a credential file's content, or, left out, the
+    application default ones.
+
+    Raises:
+        ValueError, TypeError: an argument that cannot be used; a key is never repeated.
+        MissingExtra: Vertex is asked for and google-auth is not installed.
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        location: str | None = None,
+        project: str | None = None,
+        credentials: GoogleCredentials | Mapping[str, object] | None = None,
+        base_url: str | None = None,
+        models: Mapping[str, WireOptions] | None = None,
+        api: str | None = None,
+        **common: Unpack[Common],
+    ) -> None:
+        settings = Settings(**common)
+        key = checked_key(api_key)
+        self._vertex = location is not None
+        if location is None and (project is not None or credentials is not None):
+            raise ValueError("project and credentials are Vertex's: name its location too")
+        default = BASE_URL if location is None else _vertex_url(location, project, key)
+        self._url = checked_base(base_url or default)
+        self._base_url = endpoint_id(self._url)
+        ignore_api(api, "generate_content", f"Google at {self._base_url}", settings.observer)
+        authorise: Authorise | None = None
+        if self._vertex:
+            require_google_auth()
+            authorise = Credentials(VertexToken(credentials), scheme=bearer, clock=settings.clock)
+        elif key is None and "x-goog-api-key" not in settings.headers:
+            authorise = missing(_MISSING)
+        self._engine = settings.engine(
+            self._base_url,
+            FixedRouter(
+                wire=generate_content,
+                base_url=self._url,
+                options=settings.options,
+                models=models or {},
+            ),
+            authorise,
+            {"x-goog-api-key": key} if key else None,
+        )
+
+    @classmethod
+    def from_env(cls, **common: Unpack[Common]) -> Self:
+        """
+        From GEMINI_API_KEY and GEN_AI_API_BASE_URL; without a key and with VERTEX_AI_LOCATION,
+        Vertex: GOOGLE_CREDENTIALS (JSON or a path, else the application default credentials) and
+        GOOGLE_CLOUD_PROJECT (else the credential's own project).
+
+        Raises:
+            ValueError: Vertex without a project, or a credential that cannot be read.
+        """
+        env = environ()
+        common.setdefault("timeout", TIMEOUT)
+        key, location = read(env, "GEMINI_API_KEY"), read(env, "VERTEX_AI_LOCATION")
+        base_url = read(env, "GEN_AI_API_BASE_URL")
+        if key is not None or location is None:
+            return cls(key, base_url=base_url, **common)
+        said = read(env, "GOOGLE_CREDENTIALS")
+        info = None if said is None else account_info(said)
+        return cls(
+            location=location,
+            project=read(env, "GOOGLE_CLOUD_PROJECT") or project_of(info),
+            credentials=info,
+            base_url=base_url,
+            **common,
+        )
+
+    @property
+    def id(self) -> str:
+        """Its name in memo, events and errors."""
+        return self._engine.id
+
+    @property
+    def base_url(self) -> str:
+        """The endpoint as the memo names it: host[:port][/path]."""
+        return self._base_url
+
+    @property
+    def attempts(self) -> int:
+        """How often a call is sent at most when the request does not say."""
+        return self._engine.retry.attempts
+
+    def api_for(self, model: str | None, /) -> Api:
+        """Always generate_content."""
+        del model
+        return "generate_content"
+
+    async def complete(self, request: Request, /) -> Completion:
+        """The whole reply. Raises ProviderError."""
+        return await self._engine.complete(request)
+
+    def stream(self, request: Request, /) -> EventStream:
+        """The events of one reply; see `service.OpenStream`."""
+        return self._engine.stream(request)
+
+    async def embed(
+        self,
+        texts: str | Sequence[str],
+        *,
+        model: str,
+        dimensions: int | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109  the call's budget in seconds, as in Request
+    ) -> Embeddings:
+        """One vector a text. Raises ProviderError."""
+        name = model.removeprefix("models/")
+        verb = "predict" if self._vertex else "batchEmbedContents"
+        body = (_predict if self._vertex else _batch)(listed(texts), name, dimensions)
+        return await embed(
+            self._engine,
+            generate_content,
+            join(self._url, f"/models/{quote(name, safe='')}:{verb}"),
+            body,
+            _predicted if self._vertex else _embedded,
+            model=name,
+            timeout=timeout,
+        )
+
+    async def status(self) -> Status:
+        """Health by listing the models; never raises."""
+        return await self._engine.status(_models_url(self._url), generate_content)
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        await self._engine.transport.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"Google(id={self.id!r})"
+
+
+def _vertex_url(location: str, project: str | None, key: str | None) -> str:
+    if key is not None:
+        raise ValueError(
+            "give api_key or a location, not both: Vertex takes google-auth credentials"
+        )
+    if not project:
+        raise ValueError("Vertex needs a project: pass project, or set GOOGLE_CLOUD_PROJECT")
+    host = "aiplatform" if location == "global" else f"{location}-aiplatform"
+    place = f"projects/{quote(project, safe='')}/locations/{quote(location, safe='')}"
+    return f"https://{host}.googleapis.com/v1/{place}/publishers/google"
+
+
+def _models_url(url: str) -> str:
+    """Vertex lists its publisher's models outside of any project, and only in v1beta1."""
+    head, found, _ = url.partition("/v1/projects/")
+    return join(f"{head}/v1beta1/publishers/google" if found else url, "/models")
+
+
+def _batch(texts: Sequence[str], model: str, dimensions: int | None) -> Mapping[str, object]:
+    size = {} if dimensions is None else {"outputDimensionality": dimensions}
+    return {
+        "requests": [
+            {"model": f"models/{model}", "content": {"parts": [{"text": text}]}, **size}
+            for text in texts
+        ]
+    }
+
+
+def _predict(texts: Sequence[str], model: str, dimensions: int | None) -> Mapping[str, object]:
+    del model
+    size = {} if dimensions is None else {"parameters": {"outputDimensionality": dimensions}}
+    return {"instances": [{"content": text} for text in texts], **size}
+
+
+def _embedded(raw: bytes, headers: Headers) -> Embeddings:
+    return _vectors(raw, headers, "embeddings", None)
+
+
+def _predicted(raw: bytes, headers: Headers) -> Embeddings:
+    return _vectors(raw, headers, "predictions", "embeddings")
+
+
+def _vectors(raw: bytes, headers: Headers, key: str, inner: str | None) -> Embeddings:
+    del headers
+    items = as_sequence(mapping_of(raw).get(key)) or ()
+    held = [as_mapping(item) or {} for item in items]
+    if inner is not None:
+        held = [as_mapping(item.get(inner)) or {} for item in held]
+    if not held:
+        raise bad(raw, "the reply holds no embeddings")
+    return Embeddings(vectors=tuple(vector_of(item.get("values"), raw) for item in held))
