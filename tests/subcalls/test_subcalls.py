@@ -285,10 +285,11 @@ async def test_a_newer_call_of_the_session_aborts_the_one_in_flight() -> None:
     async def call(session: str) -> None:
         outcomes.append(await rewrite(script, ["h"], "m", session=session))
 
-    async with anyio.create_task_group() as tasks:
-        for _ in range(3):
-            tasks.start_soon(call, "7")
-            await anyio.wait_all_tasks_blocked()
+    with anyio.fail_after(2.0):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(call, "7")
+                await anyio.wait_all_tasks_blocked()
     reasons = {outcome.status: outcome.reason for outcome in outcomes}
     assert sorted(outcome.status for outcome in outcomes) == ["aborted", "aborted", "ok"]
     assert reasons["aborted"] == "a newer call of this session took its place"

@@ -50,7 +50,7 @@ MUTATIONS: list[Mutation] = [
         SESSIONS,
         "                older.scope.cancel()\n",
         "",
-        ("--timeout=10", *_one("test_a_newer_call_of_the_session_aborts_the_one_in_flight")),
+        _one("test_a_newer_call_of_the_session_aborts_the_one_in_flight"),
     ),
     Mutation(
         "subcall: an abort looks like a time-out",
