@@ -105,6 +105,16 @@ def test_help_lists_the_commands_and_the_exit_codes(capsys: pytest.CaptureFixtur
     assert "130" in told
 
 
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"structguard {structguard.__version__}\n"
+
+
+def test_no_command_prints_the_help_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 2
+    assert "commands" in capsys.readouterr().err
+
+
 def test_help_imports_no_command_and_nothing_heavy() -> None:
     script = (
         "import sys, structguard.cli as cli; cli.main(['--help'])\n"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from structguard.cli import demo, main
+from structguard.testing import RefusingEndpoint
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +113,18 @@ def test_a_second_process_that_fails_is_told(
     assert (told["error"] or "").startswith("APIConnectionError")
     monkeypatch.setenv("PYTHONHOME", str(tmp_path))
     assert demo._in_another_process("http://127.0.0.1:9/v1", "disk:")["error"]
+
+
+def test_what_the_second_process_does_is_told_as_json(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with RefusingEndpoint(value=demo.CITY) as endpoint:
+        demo.another_process(endpoint.base_url, f"disk:{tmp_path}")
+    told = json.loads(capsys.readouterr().out)
+    assert told["value"].startswith("City(")
+    assert told["source"] == "fenced"
+    demo.another_process("http://127.0.0.1:9/v1", "memory:")
+    assert "APIConnectionError" in json.loads(capsys.readouterr().out)["error"]
 
 
 def test_the_command_is_registered_with_examples(capsys: pytest.CaptureFixture[str]) -> None:

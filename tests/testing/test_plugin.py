@@ -8,6 +8,14 @@ import sys
 from pathlib import Path
 
 import structguard
+from structguard.memo import Memo
+from structguard.testing import RefusingEndpoint
+from structguard.testing.pytest_plugin import memory_memo, refusing_endpoint
+
+__all__ = [
+    "memory_memo",
+    "refusing_endpoint",
+]  # the fixtures, whether the package is installed or not
 
 TESTS = """
 import urllib.request, json
@@ -60,3 +68,13 @@ def test_loading_the_plugin_loads_nothing_heavy(tmp_path: Path) -> None:
         told.strip()
         == "['structguard', 'structguard.testing', 'structguard.testing.pytest_plugin'] []"
     )
+
+
+def test_the_memo_is_empty_and_takes_entries(memory_memo: Memo) -> None:
+    assert memory_memo.entries() == []
+    memory_memo.add("p", "m")
+    assert len(memory_memo.entries()) == 1
+
+
+def test_the_endpoint_runs(refusing_endpoint: RefusingEndpoint) -> None:
+    assert refusing_endpoint.base_url.startswith("http://127.0.0.1:")
