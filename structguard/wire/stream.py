@@ -16,6 +16,7 @@ from structguard.wire.payload import as_dict, loads
 from structguard.wire.reply import bad, events_of
 from structguard.wire.sse import SseReader
 
+_DONE = b"[DONE]"
 _SHOWN = 65536  # bytes of a body that is no event stream kept for the failure
 
 
@@ -39,12 +40,12 @@ class Reader(Protocol):
 class EventDecoder:
     """Feeds parsed events to a reader; holds back a fault until `close`. See `StreamDecoder`."""
 
-    __slots__ = ("_done", "_fault", "_reader", "_yielded")
+    __slots__ = ("_done", "_fault", "_reader", "yielded")
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._done = False
-        self._yielded = False
+        self.yielded = False  # whether any event was given out
         self._fault: Failure | None = None
 
     @property
@@ -74,7 +75,7 @@ class EventDecoder:
         except BadReply as fault:
             self.fail(fault.failure)
         if out:
-            self._yielded = True
+            self.yielded = True
 
     def end(self, out: list[StreamEvent]) -> None:
         """The vendor's own sign that nothing follows, or the end of the bytes."""
@@ -96,10 +97,13 @@ class EventDecoder:
 
     def close(self) -> list[StreamEvent]:
         """The end: what is left, or the failure."""
-        out: list[StreamEvent] = []
+        return self.finish([], yielded=self.yielded)
+
+    def finish(self, out: list[StreamEvent], *, yielded: bool) -> list[StreamEvent]:
+        """As `close`, with what was left; `yielded` tells whether events had been given out."""
         self.end(out)
         if self._fault is not None:
-            raise BadReply(replace(self._fault, yielded=self._yielded))
+            raise BadReply(replace(self._fault, yielded=yielded))
         return out
 
 
@@ -139,13 +143,15 @@ class SseDecoder:
     def close(self) -> list[StreamEvent]:
         """What is left; raises the failure of a stream that broke or was cut."""
         out: list[StreamEvent] = []
+        yielded = self._events.yielded
         if not self._events.done:
             found = self._sse.close()
             self._seen = self._seen or bool(found)
             if not self._seen:
                 return self._close_whole()
-            self._take(found, out)
-        return [*out, *self._events.close()]
+            whole = [event for event in found if event[1] == _DONE or _parsed(event[1])]
+            self._take(whole, out)  # an event cut in its middle is no event
+        return self._events.finish(out, yielded=yielded)
 
     def _keep(self, data: bytes, *, seen: bool) -> None:
         self._seen = seen
@@ -165,7 +171,7 @@ class SseDecoder:
         for name, data in found:
             if events.done:
                 return
-            if data == b"[DONE]":
+            if data == _DONE:
                 events.end(out)
                 continue
             event = _parsed(data)
