@@ -47,9 +47,13 @@ class BodyCall:
         """The memo's first level."""
         return (self.provider, self.model)
 
-    @property
-    def format(self) -> Format | None:
-        """The format the caller asked for, resolved when first needed."""
+    def resolve(self) -> Format | None:
+        """
+        The format the caller asked for, made when it first matters: not on the happy path.
+
+        Raises:
+            ValueError: the caller's schema is broken; the message names the place.
+        """
         if self.asked is None:
             self.asked = format_of(self.body, self.api)
         return self.asked
@@ -65,7 +69,7 @@ class BodyCall:
     def key(self) -> MemoKey:
         """The whole key, computed when the pair has entries or a refusal must be remembered."""
         if self._key is None:
-            asked = self.format
+            asked = self.resolve()
             wanted = asked if isinstance(asked, JsonSchema) else None
             self._key = MemoKey(
                 provider=self.provider,
@@ -95,7 +99,7 @@ class BodyCall:
         return self._with(dict(self.body), guardable=True)
 
     def _with(self, body: dict[str, object], *, guardable: bool) -> BodyCall:
-        asked = self.format
+        asked = self.resolve()
         if asked is not None and (
             self.prompt == "always" or (self.prompt == "auto" and not carries_schema(body, asked))
         ):

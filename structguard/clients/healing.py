@@ -7,6 +7,7 @@ Source: spec guard §2, row "reply to a request that asked for JSON".
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from structguard.errors import ParseError
@@ -23,13 +24,14 @@ class Healed:
     source: str | None
 
 
-def heal(text: str, format: Format | None, *, degraded: bool) -> Healed:  # noqa: A002
+def heal(text: str, asked: Callable[[], Format | None], *, degraded: bool) -> Healed:
     """
     The text reduced to bare JSON.
 
     Strict JSON is handed on byte for byte. After a degraded send it must also have the outer shape
     the schema asks for: without decode-time enforcement a model likes to wrap its answer, and then
-    the value inside that fits is the one the caller's own parser can use.
+    the value inside that fits is the one the caller's own parser can use. `asked` gives the format
+    and is only called when it matters.
     """
     try:
         value, _ = strict(text)
@@ -37,8 +39,9 @@ def heal(text: str, format: Format | None, *, degraded: bool) -> Healed:  # noqa
         found = False
     else:
         found = True
-        if not degraded or _looks_right(value, format):
+        if not degraded or _looks_right(value, asked()):
             return Healed(text, "json")
+    format = asked()  # noqa: A001  the field's word
     wanted = format.schema if isinstance(format, JsonSchema) else {"type": "object"}
     try:
         parsed = parse(text, wanted)

@@ -91,7 +91,7 @@ class Exchange:
         source = None
         for holder, name in text_slots(reply, self.call.api):
             text = str(get(holder, name))
-            healed = heal(text, self.call.format, degraded=self.call.is_degraded)
+            healed = heal(text, self.call.resolve, degraded=self.call.is_degraded)
             source = source or healed.source
             if healed.text != text:
                 put(holder, name, healed.text)
@@ -247,7 +247,7 @@ class Exchange:
         self._found(healer.source)
 
     def _healer(self) -> StreamHealer:
-        return StreamHealer(self.call.api, self.call.format, self.call.is_degraded)
+        return StreamHealer(self.call.api, self.call.resolve, self.call.is_degraded)
 
 
 def _close(events: Iterator[Any]) -> None:

@@ -10,7 +10,7 @@ OpenAI and Azure. Everything else passes through. Source: DESIGN "Decisions", sp
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from openai import AsyncOpenAI, AsyncStream, Omit, OpenAI, OpenAIError, Stream
@@ -41,6 +41,20 @@ class ClientGuard:
     policy: Policy
     observer: Observer
     clock: Clock
+    api_version: str | None  # Azure
+    deployment: str | None  # Azure
+    known: list[tuple[object, str]] = field(default_factory=list[tuple[object, str]])
+
+    def endpoint(self) -> str:
+        """The client's base URL as the memo names it; told by identity, it may be set anew."""
+        url = self.client.base_url
+        if self.known and self.known[0][0] is url:
+            return self.known[0][1]
+        name = endpoint_id(
+            f"{url}?api-version={self.api_version}" if self.api_version else str(url)
+        )
+        self.known[:] = [(url, name)]
+        return name
 
     def plan(self, options: FinalRequestOptions) -> BodyCall | None:
         """The call as the flow sees it; None for what is not a chat or responses request."""
@@ -55,13 +69,10 @@ class ClientGuard:
         if extra:  # the SDK merges it over the body; a format in it is the operator's own
             guardable = guardable and not {"response_format", "text"}.intersection(extra)
             body = {k: v for k, v in {**body, **extra}.items() if not isinstance(v, Omit)}
-        url = str(self.client.base_url)
-        version = getattr(self.client, "_api_version", None)  # Azure
-        deployment = getattr(self.client, "_azure_deployment", None)
-        base_url = endpoint_id(f"{url}?api-version={version}" if version else url)
+        base_url = self.endpoint()
         return BodyCall(
             provider=base_url,
-            model=str(deployment or body.get("model") or ""),
+            model=str(self.deployment or body.get("model") or ""),
             base_url=base_url,
             api=api,
             body=body,
@@ -79,24 +90,18 @@ class _Turn:
     options: FinalRequestOptions
     cast_to: Any
     stream: bool
+    raw: bool = False  # the caller asked for a raw response
+    timeout: float | None = None  # seconds for the whole call; a Timeout object stays per phase
     deadline: float | None = None
     last: Exchange | None = None
 
     def __post_init__(self) -> None:
-        timeout = self.timeout
-        self.deadline = None if timeout is None else self.guard.clock() + timeout
-
-    @property
-    def timeout(self) -> float | None:
-        """A numeric time-out argument is the whole call's; a Timeout object stays per phase."""
-        timeout = self.options.timeout
-        return float(timeout) if isinstance(timeout, int | float) else None
-
-    @property
-    def raw(self) -> bool:
-        """Whether the caller asked for a raw response."""
         headers = as_mapping(self.options.headers)
-        return headers is not None and bool(headers.get(RAW_RESPONSE_HEADER))
+        self.raw = headers is not None and bool(headers.get(RAW_RESPONSE_HEADER))
+        timeout = self.options.timeout
+        if isinstance(timeout, int | float):
+            self.timeout = float(timeout)
+            self.deadline = self.guard.clock() + timeout
 
     def exchange(self, effect: Send[BodyCall]) -> Exchange:
         """One send: its own options, so that the caller's are never changed."""
@@ -143,7 +148,9 @@ class _Turn:
             refusal=served.refusal,
         )
         attach(served.value, told)
-        exchange.on_source = _amender(told, tell(told), served.value)
+        amend = tell(told)
+        if self.raw or self.stream:
+            exchange.on_source = _amender(told, amend, served.value)
         return served.value
 
 
@@ -179,7 +186,15 @@ def guard_client(
         raise TypeError(f"not an openai client: {type(client).__name__}")
     if is_guarded(client):
         return
-    guard = ClientGuard(client=client, memo=memo, policy=policy, observer=observer, clock=clock)
+    guard = ClientGuard(
+        client=client,
+        memo=memo,
+        policy=policy,
+        observer=observer,
+        clock=clock,
+        api_version=getattr(client, "_api_version", None),
+        deployment=getattr(client, "_azure_deployment", None),
+    )
     request = (
         _async_request(guard, client)
         if isinstance(client, AsyncOpenAI)

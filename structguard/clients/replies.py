@@ -8,22 +8,23 @@ and "reply to a request that asked for JSON".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
-from structguard.types import Api, as_mapping, as_sequence
+from structguard.types import Api, as_sequence
 
 
 def get(holder: object, name: str) -> object:
     """A field of a dict or of an SDK object; None where it has none."""
-    mapping = as_mapping(holder)
-    return getattr(holder, name, None) if mapping is None else mapping.get(name)
+    if isinstance(holder, dict):
+        return cast("dict[str, object]", holder).get(name)
+    return getattr(holder, name, None)
 
 
 def put(holder: object, name: str, value: object) -> None:
     """Set a field of a dict or of an SDK object."""
-    if isinstance(holder, MutableMapping):
-        cast("MutableMapping[str, object]", holder)[name] = value
+    if isinstance(holder, dict):
+        cast("dict[str, object]", holder)[name] = value
     else:
         setattr(holder, name, value)
 
@@ -150,16 +151,17 @@ def failure_in(reply: object, api: Api) -> object | None:
 
     An `error` field counts where the reply has no answer of its own; so does finish_reason "error".
     """
-    error = get(reply, "error")
-    if error and (api != "chat" or not any(items(reply, "choices"))):
-        return error
-    if api == "chat":
-        for choice in items(reply, "choices"):
+    if api == "chat" and (choices := as_sequence(get(reply, "choices"))):
+        # Asking an SDK object for a field it lacks is dear: real replies are only asked this.
+        for choice in choices:
             if get(choice, "finish_reason") == "error":
-                return get(choice, "error") or error or {"message": "the reply ended in an error"}
-    elif api == "responses" and get(reply, "status") == "failed":
+                error = get(choice, "error") or get(reply, "error")
+                return error or {"message": "the reply ended in an error"}
+        return None
+    error = get(reply, "error")
+    if not error and api == "responses" and get(reply, "status") == "failed":
         return {"message": "the response failed and says no more"}
-    return None
+    return error or None
 
 
 def error_status(error: object) -> int | None:

@@ -8,7 +8,7 @@ starts as JSON under an accepted format passes untouched. Source: spec guard §2
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -37,7 +37,7 @@ class StreamHealer:
     """
 
     api: Api
-    format: Format | None
+    asked: Callable[[], Format | None]
     degraded: bool
     source: str | None = None
     _texts: dict[object, _Held] = field(default_factory=dict[object, _Held])
@@ -105,7 +105,7 @@ class StreamHealer:
         if held.passing:
             return False
         held.text += text
-        if not self.degraded and not held.carrier and _starts_as_json(held.text, self.format):
+        if not self.degraded and not held.carrier and _starts_as_json(held.text, self.asked):
             held.passing = True
             return False
         return True
@@ -113,7 +113,7 @@ class StreamHealer:
     def _give(self, held: _Held) -> Iterator[object]:
         if held.passing or held.given is not None or not held.text:
             return
-        healed: Healed = heal(held.text, self.format, degraded=self.degraded)
+        healed: Healed = heal(held.text, self.asked, degraded=self.degraded)
         self.source = self.source or healed.source
         held.given = healed.text
         yield _carry(held, self.api, healed.text)
@@ -150,11 +150,12 @@ def _says_more(chunk: object) -> bool:
     return bool(get(chunk, "usage"))
 
 
-def _starts_as_json(text: str, format: Format | None) -> bool:  # noqa: A002
+def _starts_as_json(text: str, asked: Callable[[], Format | None]) -> bool:
     """Whether the first character is one the format's JSON starts with; white space waits."""
     start = text.lstrip()[:1]
     if not start:
         return False
+    format = asked()  # noqa: A001  the field's word
     kind = format.schema.get("type") if isinstance(format, JsonSchema) else "object"
     return start in {"object": "{", "array": "["}.get(cast("str", kind), '{["-0123456789tfn')
 

@@ -199,7 +199,11 @@ class _Turn(Generic[C, T]):
         self, sent: Sent[T], error: Exception, refusal: Refusal, expired: Entry | None
     ) -> Flow[C, T]:
         """Exactly one more send, without the format, with the time that is left."""
-        retried = yield from self.send(self.call.degraded(), sent.left, confirm=True)
+        try:
+            degraded = self.call.degraded()
+        except ValueError as broken:  # the caller's schema cannot be read: their mistake, named
+            raise broken from error
+        retried = yield from self.send(degraded, sent.left, confirm=True)
         if retried.error is not None:
             if retried.refusal is not None and retried.refusal.rule == refusal.rule:
                 self.view.pause(self.call.key)

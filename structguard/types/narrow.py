@@ -12,6 +12,8 @@ from typing import cast
 
 def as_mapping(value: object) -> Mapping[str, object] | None:
     """The value if it is a mapping (JSON object)."""
+    if isinstance(value, dict):  # nearly always, and ten times cheaper to ask than the ABC
+        return cast("dict[str, object]", value)
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else None
 
 

@@ -44,8 +44,8 @@ MUTATIONS = [
     ),
     flow(
         "the second send gets the whole time again",
-        "self.send(self.call.degraded(), sent.left, confirm=True)",
-        "self.send(self.call.degraded(), None, confirm=True)",
+        "self.send(degraded, sent.left, confirm=True)",
+        "self.send(degraded, None, confirm=True)",
     ),
     flow("a pause is not kept", "if self.view.paused(self.call):", "if False:"),
     flow(
@@ -60,8 +60,8 @@ MUTATIONS = [
     ),
     flow(
         "the second send keeps the format",
-        "retried = yield from self.send(self.call.degraded(),",
-        "retried = yield from self.send(self.call,",
+        "            degraded = self.call.degraded()\n",
+        "            degraded = self.call\n",
     ),
     flow(
         "remembered before the retry",
