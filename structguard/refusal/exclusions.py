@@ -192,8 +192,8 @@ NEVER: tuple[tuple[str, Words], ...] = (
                 r"\b(?:json_validate_failed|failed_generation|tool_use_failed)\b",
             ),
             (
-                "failed to ",
-                r"\bfailed to (?:generate|validate|produce|call)\b(?! (?:a )?(?:grammar|schema|fsm))",
+                "failed to |could not |couldn't |unable to ",
+                r"\b(?:failed to|could not|couldn't|unable to) (?:generate|validate|produce|call)\b(?! (?:a )?(?:grammar|schema|fsm))",
             ),
             (
                 "answer|content|generation|json|output|reply|response|text",
@@ -205,7 +205,7 @@ NEVER: tuple[tuple[str, Words], ...] = (
             ),
             (
                 " not ",
-                r"\b(?:did|does|do) not (?:match|conform|validate|adhere|comply)\b(?! (?:the )?(?:pattern|regex|any of|expected tag)| .{0,20}(?:draft|metaschema))",
+                r"\b(?:generated|outputs?|responses?|answers?|completions?|arguments|parameters|instance|json|model)\b.{0,60}\b(?:did|does|do) not (?:match|conform|validate|adhere|comply)\b(?! (?:the )?(?:pattern|regex|any of|expected tag)| .{0,20}(?:draft|metaschema))",
             ),
         ),
     ),

@@ -36,6 +36,12 @@ CONTEXT = re.compile(r"\bin context ?= ?\(")
 SCHEMA_WORD = re.compile(_SCHEMA + r"|模式定义")
 SCHEMA_INVALID = Words(
     (
+        "schema",
+        r"\b(?:unsupported|unknown|invalid) (?:type|format|keyword|property|enum|value) \S{1,60} (?:in|of|at) (?:the |your )?(?:json[ _])?schema",
+    ),
+    ("schema", r"(?<![_\w])schemas? (?:is |are )?(?:missing|lacks?|without)\b"),
+    ("all ", r"\ball (?:\w+ )?(?:fields|properties|keys) must be\b"),
+    (
         "grammar|schema",
         r"\b(?:invalid|malformed|incorrect|illegal|bad|broken|not a valid|not valid|unresolvable) '?(?:json[ _])?(?:schema|grammar)\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
     ),

@@ -37,6 +37,9 @@ MESSAGE_KEYS = frozenset(
 SPEAKING_KEYS = MESSAGE_KEYS - {"data", "body", "response", "metadata", "hint", "description"}
 """Keys that make an object found inside prose an error object."""
 
+FIELD_MAPS = frozenset({"errors", "fields", "fielderrors", "detail", "details", "validationerrors"})
+"""Keys under which complaints may be filed by field."""
+
 CODE_KEYS = ("code", "type", "errorcode", "errortype", "status", "kind", "errorcodename")
 LOCATION_KEYS = (
     *("param", "loc", "path", "field", "property", "propertyname", "pointer", "instancepath"),
@@ -154,12 +157,23 @@ class _Reader:
         for key, value in facts.items():
             if key in MESSAGE_KEYS:
                 self.value(value, near, level, depth + 1)
+                if key in FIELD_MAPS:
+                    self.fields(as_mapping(value) or {})
+            elif key in FIELD_MAPS:
+                self.fields(as_mapping(value) or {})
             elif key == "choices":
                 self.choices(value, level, depth)
         if len(self.found) == before and (near.where or codes) and not _nested(facts):
             self.say(next((code for code in codes if not code.isdigit()), ""), near, silent=True)
         else:
             self.named_codes(codes, near)
+
+    def fields(self, mapping: Mapping[str, object]) -> None:
+        """Complaints filed under the field they are about: `{"response_format": ["…"]}`."""
+        for field, told in mapping.items():
+            for text in (told,) if isinstance(told, str) else as_sequence(told) or ():
+                if flat(field) not in MESSAGE_KEYS and isinstance(text, str) and " " in text:
+                    self.say(text, Statement("", field))
 
     def choices(self, value: object, level: int, depth: int) -> None:
         """The errors of a completion's choices; never the model's own text."""

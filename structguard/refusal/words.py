@@ -185,12 +185,18 @@ UNSUPPORTED = Words(
 )
 
 WITHHELD = Words(
+    ("coming soon", r"\bcoming soon\b"),
+    (
+        "coerced|converted|decode|deserializ|unmarshal",
+        r"\b(?:cannot|can not|could not|can't|failed to|unable to) (?:be )?(?:unmarshal|converted|deserializ|decode|coerced)",
+    ),
     (
         "fail|lack|n t|n't|neither|never|no|nt|without",
         (
             rf"{NOT}{GAP}(?:avail|enabl|allow|permit|accept|implement|recogni[sz]|honou?r|provid|offer|valid\b"
             r"|able\b|work|usable|use(?:d|s)?\b|possible|applicable|combin|handl|capab|compatib|serv|understood"
-            r"|appl(?:y|ied)|activ|configur|granted|includ|expos|present\b|defin|known\b|exist|process|take)"
+            r"|appl(?:y|ied)|activ|configur|granted|includ|expos|present\b|defin|known\b|exist|process|take"
+            r"|produc|enforc|roll(?:ed)? out|deliver|guarantee|something .{0,20}can do)"
         ),
     ),
     (
@@ -270,6 +276,7 @@ UNKNOWN = Words(
 )
 
 TOGETHER = Words(
+    ("only one of", r"\bonly one of\b"),
     (
         "alongside|at once|both|combin|concurrent|in conjunction|same time|simultaneous|together",
         r"\b(?:cannot|can't|can not|could not|may not|must not|not|unable)\b.{0,40}\b(?:combin|together|simultaneous|same time|at once|alongside|in conjunction|concurrent|both)",
@@ -310,7 +317,7 @@ FLAGS: tuple[tuple[Flag, re.Pattern[str]], ...] = (
     (
         "tools",
         re.compile(
-            r"(?<!use )(?<!try )(?<!via )\b(?:tools?\b(?! instead)(?:[ -]?(?:use|call\w*|choice|config))?|functions?\b(?! instead)(?:[ -]?call\w*)?|function ?declarations?)|工具|函数调用"
+            r"\b(?:tools?(?:[ -]?(?:use|call\w*|choice|config))?+|functions?(?:[ -]?(?:call\w*|declarations?))?+)\b(?! instead)|工具|函数调用"
         ),
     ),
     ("stream", re.compile(r"\bstream(?:ing|ed|s)?\b|流式")),

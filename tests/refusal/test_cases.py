@@ -7,6 +7,7 @@ import pytest
 from structguard.refusal import detect_refusal
 from structguard.refusal.rules import OTHER_RULES, RULES
 from tests.refusal.cases import CASES, Case
+from tests.refusal.paraphrases import PARAPHRASES
 
 
 @pytest.mark.parametrize(
@@ -16,6 +17,14 @@ from tests.refusal.cases import CASES, Case
 def test_a_body_is_judged_rightly(case: Case) -> None:
     refusal = detect_refusal(case.status, case.body, sent=case.sent, api=case.api, **case.also)  # type: ignore[arg-type]
     assert (None if refusal is None else refusal.scope.value) == case.want
+
+
+@pytest.mark.parametrize(("want", "body", "more"), PARAPHRASES)
+def test_a_paraphrase_is_judged_rightly(
+    want: str | None, body: str, more: dict[str, object]
+) -> None:
+    refusal = detect_refusal(400, body, **{"sent": "json_schema", **more})  # type: ignore[arg-type]
+    assert (None if refusal is None else refusal.scope.value) == want
 
 
 def test_every_rule_is_met_by_some_case() -> None:

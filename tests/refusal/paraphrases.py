@@ -1,0 +1,585 @@
+"""Paraphrases: the same things said in ways no rule was written for; each once, with its right answer."""
+
+from __future__ import annotations
+
+from tests.refusal.cases import COMBINED, NONE, REFUSAL, SCHEMA
+
+Paraphrase = tuple[str | None, str, dict[str, object]]
+
+PARAPHRASES: tuple[Paraphrase, ...] = (
+    (REFUSAL, '{"error": {"message": "Model does not have response_format capability"}}', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "json_schema response format is a beta feature that\'s not yet rolled out to your region"}}',
+        {},
+    ),
+    (REFUSAL, '{"error": {"message": "This endpoint doesn\'t accept response_format"}}', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "response_format is ignored by this model and therefore rejected"}}',
+        {},
+    ),
+    (REFUSAL, '{"error": {"message": "\'response_format\' not in allowed parameters"}}', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "The following parameters are not supported: response_format, seed"}}',
+        {},
+    ),
+    (REFUSAL, '{"error": {"message": "Unsupported parameters: response_format"}}', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "litellm.UnsupportedParamsError: azure_ai does not support parameters: [\'response_format\'], for model=x. To drop these, set litellm.drop_params=True"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "Error from provider(siliconflow): {\\"code\\":20024,\\"message\\":\\"Json mode is not supported for this model.\\",\\"data\\":null}"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"code": "1214", "message": "response_format 参数非法\uff0c仅支持 text、json_object"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"code": "1214", "message": "不支持当前response_format.type类型\uff1ajson_schema"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"base_resp": {"status_code": 2013, "status_msg": "invalid params, response_format not supported"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"code": "InvalidParameter", "message": "<400> InternalError.Algo.InvalidParameter: \'response_format.type\' must be text or json_object"}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"ErrorCode": "x", "Message": "The requested structured output format is unsupported"}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "Invalid \'response_format\': json_schema is not a supported type for model gemini-1.0"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "For response_format, expected type \'text\', got \'json_schema\'"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "response_format.type=json_schema is currently supported only with gpt-4o models"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "Structured Outputs feature is only available in API version 2024-10-21 and above"}}',
+        {},
+    ),
+    (REFUSAL, '{"error": {"message": "You cannot use json_schema with this model"}}', {}),
+    (REFUSAL, '{"error": {"message": "Model llama-guard can\'t produce structured outputs"}}', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "Structured output isn\'t something this model can do."}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "JSON response format requires a model that supports it"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "constrained decoding is disabled on this server (start with --enable-grammar)"}}',
+        {},
+    ),
+    (REFUSAL, '{"error": {"message": "guided_decoding backend not found"}}', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "Speculative decoding is not compatible with structured outputs"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "structured outputs not supported with pipeline parallelism"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        "{\"error\": {\"message\": \"[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \\\"Input should be 'text'\\\", 'input': 'json_schema'}]\"}}",
+        {},
+    ),
+    (
+        REFUSAL,
+        "{\"object\": \"error\", \"message\": \"[{'type': 'extra_forbidden', 'loc': ('body', 'response_format'), 'msg': 'Extra inputs are not permitted', 'input': {'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': {'type': 'object'}}}}]\", \"code\": 400}",
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"code": 400, "message": "Request contains an invalid argument.", "status": "INVALID_ARGUMENT", "details": [{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"field": "generation_config.response_schema", "description": "response_schema is not supported for this model"}]}]}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"code": 400, "message": "Invalid value at \'generation_config.response_mime_type\' (TYPE_STRING), application/json", "status": "INVALID_ARGUMENT"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"message": "The model returned the following errors: output_format: Extra inputs are not permitted"}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"message": "Model us.meta.llama does not support outputConfig.textFormat structured output."}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"Message": "1 validation error detected: Value at \'outputConfig.textFormat\' failed to satisfy constraint: unsupported"}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"type": "error", "error": {"type": "invalid_request_error", "message": "\'claude-3-haiku-20240307\' does not support output format."}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"type": "error", "error": {"type": "invalid_request_error", "message": "\'claude-3-haiku\' does not support structured outputs. Supported models: claude-sonnet-4-5"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"type": "error", "error": {"type": "invalid_request_error", "message": "structured outputs is not available for this organization"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "Provider returned error", "metadata": {"raw": "{\\"error\\":\\"Failed to deserialize the JSON body into the target type: response_format: unknown variant `json_schema`, expected `json_object` or `text` at line 1 column 33\\"}"}}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error":"response_format: json: cannot unmarshal object into Go struct field ChatRequest.response_format of type string"}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "json: cannot unmarshal object into Go struct field .response_format of type string"}}',
+        {},
+    ),
+    (REFUSAL, "error: format json_schema is unsupported", {}),
+    (REFUSAL, '{"detail":"Only text response_format supported."}', {}),
+    (
+        REFUSAL,
+        '{"detail":[{"type":"union_tag_invalid","loc":["body","response_format"],"msg":"Input tag \'json_schema\' found using \'type\' does not match any of the expected tags: \'text\', \'json_object\'","input":{"type":"json_schema"}}]}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"detail":[{"type":"value_error","loc":["body"],"msg":"Value error, response_format json_schema not supported"}]}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"detail":[{"type":"value_error","loc":["body",0],"msg":"Value error, structured outputs are not supported"}]}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"errors":[{"code":"unsupported","field":"response_format","message":"unsupported"}]}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"title":"One or more validation errors occurred.","status":400,"errors":{"response_format":["The response_format field is not supported."]}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"title":"One or more validation errors occurred.","errors":{"$.response_format":["The JSON value could not be converted to ResponseFormat."]}}',
+        {},
+    ),
+    (REFUSAL, '{"error":{"type":"BadRequest","fields":{"response_format":"unknown field"}}}', {}),
+    (REFUSAL, 'upstream error 400: {"error":{"message":"response_format unsupported', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "Bad Request: response_format is not one of the supported inputs"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "This model supports only plain text responses; response_format must be omitted"}}',
+        {},
+    ),
+    (REFUSAL, '{"error": {"message": "Structured outputs: coming soon for this model"}}', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "no grammar support compiled; json_schema cannot be enforced"}}',
+        {},
+    ),
+    (REFUSAL, '{"error": {"message": "El modelo no soporta json_schema"}}', {}),
+    (REFUSAL, '{"error": {"message": "Ce modèle ne prend pas en charge json_schema"}}', {}),
+    (REFUSAL, '{"error": {"message": "O modelo não suporta response_format"}}', {}),
+    (REFUSAL, '{"error": {"message": "response_format wird nicht unterstützt"}}', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "Die Ausgabe im JSON-Modus wird nicht unterstützt: json_object nicht verfügbar"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "モデルは JSON モードに対応していません response_format"}}',
+        {},
+    ),
+    (REFUSAL, '{"error": {"message": "Unrecognized key: \\"response_format\\""}}', {}),
+    (REFUSAL, '{"error": {"message": "Invalid field in request: response_format"}}', {}),
+    (REFUSAL, '{"error": {"message": "Unexpected property \'response_format\'"}}', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "Property response_format is not defined in the schema and the schema does not allow additional properties"}}',
+        {},
+    ),
+    (REFUSAL, '{"error": {"message": "response_format: this field is not allowed"}}', {}),
+    (
+        REFUSAL,
+        '{"error": {"message": "request validation failed: body/response_format must NOT have additional properties"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "body/response_format/type must be equal to one of the allowed values"}}',
+        {},
+    ),
+    (
+        REFUSAL,
+        '{"error": {"message": "`json_schema` mode is not supported when `stream=true`"}}',
+        {},
+    ),
+    (
+        COMBINED,
+        '{"error": {"message": "`json_schema` mode is not supported when `stream=true`"}}',
+        {"stream": True},
+    ),
+    (
+        COMBINED,
+        '{"error": {"message": "Function calling with JSON mode is unsupported"}}',
+        {"tools": True},
+    ),
+    (
+        COMBINED,
+        '{"error": {"message": "Cannot specify both tools and response_format"}}',
+        {"tools": True},
+    ),
+    (
+        COMBINED,
+        '{"error": {"message": "Only one of tools or response_format can be provided"}}',
+        {"tools": True},
+    ),
+    (
+        COMBINED,
+        '{"error": {"message": "response_format and tools cannot both be set"}}',
+        {"tools": True},
+    ),
+    (
+        COMBINED,
+        '{"error": {"message": "Cannot use tools and structured output at the same time"}}',
+        {"tools": True},
+    ),
+    (
+        COMBINED,
+        '{"error": {"message": "Extended thinking is not compatible with structured outputs"}}',
+        {"reasoning": True},
+    ),
+    (
+        COMBINED,
+        '{"error": {"message": "Tool choice cannot be used with response_format json_schema"}}',
+        {"tools": True},
+    ),
+    (
+        COMBINED,
+        '{"error": {"message": "Please remove tools when response_format is json_object"}}',
+        {"tools": True},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "Invalid schema for response_format \'x\': In context=(\'properties\',\'a\'), schema must have a \'type\' key.", "param": "response_format"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "Invalid schema for response_format \'x\': schema must be a JSON Schema of \'type: \\"object\\"\', got \'type: \\"array\\"\'.", "param": "response_format"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "Invalid schema for response_format \'x\': reference to component \'#/$defs/A\' which was not found in the schema.", "param": "response_format"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "output_config.format.schema: Enum value \'x\' does not match declared type"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "output_config.format.schema: Schema type \'foo\' is not supported"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "output_format.schema: Invalid regex in pattern field: Lookahead is not supported"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "JSON schema is invalid. It must match JSON Schema draft 2020-12"}}',
+        {},
+    ),
+    (SCHEMA, '{"error": {"message": "Unsupported JSON schema: minLength"}}', {}),
+    (SCHEMA, '{"error": {"message": "The response schema is too complex"}}', {}),
+    (
+        SCHEMA,
+        '{"error": {"message": "GenerateContentRequest.generation_config.response_schema.properties: should be non-empty for OBJECT type", "code": 400}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "* GenerateContentRequest.generation_config.response_schema.properties[answer].items: missing field.", "code": 400}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "A schema in GenerationConfig in the request exceeds the maximum allowed nesting depth.", "code": 400}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "Unable to submit request because one or more response schemas specified incorrect schema fields. Learn more: https://x", "code": 400}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "Invalid JSON payload received. Unknown name \\"const\\" at \'generation_config.response_schema.properties[0].value\': Cannot find field."}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "response_format.json_schema.schema: unsupported keyword \\"format\\""}}',
+        {},
+    ),
+    (SCHEMA, '{"error": {"message": "Failed to parse grammar"}}', {}),
+    (SCHEMA, '{"error": {"message": "failed to parse grammar from json_schema"}}', {}),
+    (
+        SCHEMA,
+        '{"error": {"message": "JSON schema conversion failed: Unrecognized schema: {\\"type\\":\\"foo\\"}"}}',
+        {},
+    ),
+    (SCHEMA, '{"error": {"message": "Error resolving ref #/$defs/Foo: not in the schema"}}', {}),
+    (
+        SCHEMA,
+        '{"error": {"message": "Invalid json_schema: \'required\' is a required property"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "Schema for response_format must have additionalProperties set to false"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "xgrammar: the schema contains unsupported feature: uniqueItems"}}',
+        {},
+    ),
+    (SCHEMA, '{"error": {"message": "Schema compilation timed out; simplify your schema"}}', {}),
+    (SCHEMA, '{"error": {"message": "Grammar compilation timed out"}}', {}),
+    (SCHEMA, '{"error": {"message": "Invalid schema: oneOf not supported"}}', {}),
+    (SCHEMA, '{"error": {"message": "Unsupported type \'foo\' in json_schema"}}', {}),
+    (
+        SCHEMA,
+        '{"error": {"message": "response_format json_schema: object schema missing properties"}}',
+        {},
+    ),
+    (SCHEMA, '{"error": {"message": "Total number of properties in the schema exceeds 100"}}', {}),
+    (
+        SCHEMA,
+        '{"error": {"message": "All fields must be required in structured output schema"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "Invalid schema for response_format \'R\': In context=(\'properties\', \'x\'), \'oneOf\' is not permitted.", "param": "text.format.schema"}}',
+        {},
+    ),
+    (SCHEMA, '{"error": {"message": "json_schema.name must match ^[a-zA-Z0-9_-]+$"}}', {}),
+    (
+        SCHEMA,
+        '{"error": {"message": "Invalid request", "param": "response_format.json_schema.schema"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"detail": [{"loc": ["body", "response_format", "json_schema", "name"], "msg": "field required"}]}',
+        {},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "Messages with role \'tool\' must be a response to a preceding message with \'tool_calls\'"}}',
+        {},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "The response was filtered due to the prompt triggering content management policy. Please modify your prompt.", "code": "content_filter"}}',
+        {},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "max_tokens must be at least 1; JSON mode needs more output tokens"}}',
+        {},
+    ),
+    (NONE, '{"error": {"message": "Invalid base64 image data"}}', {}),
+    (
+        NONE,
+        '{"error": {"message": "Unsupported parameter: \'temperature\' is not supported with this model when response_format is set", "param": "temperature"}}',
+        {},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "Missing required parameter: \'messages\'", "param": "messages"}}',
+        {},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "Tool \'x\' input_schema: unsupported keyword oneOf"}}',
+        {"tools": True},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"}}',
+        {"tools": True},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "Invalid \'tools[0].function.name\': string does not match pattern.", "param": "tools[0].function.name"}}',
+        {"tools": True},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "Invalid type for \'messages[0].content\': expected one of a string or array of objects, but got an object instead.", "param": "messages[0].content"}}',
+        {},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "We could not parse the JSON body of your request. (HINT: this likely means you aren\'t using your HTTP library correctly.)"}}',
+        {},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens."}}',
+        {},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "To use response_format type json_object the prompt has to mention JSON"}}',
+        {"sent": "json_object"},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "Your prompt must include \'json\' for JSON mode to work"}}',
+        {"sent": "json_object"},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "messages must contain json keyword when response_format is json_object"}}',
+        {"sent": "json_object"},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "You must ask the model for JSON when using response_format json_object"}}',
+        {"sent": "json_object"},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "JSON mode requires the word JSON in the context"}}',
+        {"sent": "json_object"},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "The word json is missing from messages; invalid response_format usage"}}',
+        {"sent": "json_object"},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "提示词中需要包含json\uff0c才能使用json_object"}}',
+        {"sent": "json_object"},
+    ),
+    (NONE, '{"error": {"message": "prompt 中必须含有 \'json\' 关键字"}}', {"sent": "json_object"}),
+    (
+        NONE,
+        '{"error": {"message": "The model `gpt-4` has been deprecated; see structured outputs docs"}}',
+        {},
+    ),
+    (NONE, '{"error": {"message": "Model claude-x is not available in your region"}}', {}),
+    (
+        NONE,
+        '{"error": {"message": "The output was invalid JSON; failed_generation attached", "code": "json_validate_failed"}}',
+        {},
+    ),
+    (NONE, '{"error": {"message": "audio output is not supported with stream=false"}}', {}),
+    (NONE, '{"error": {"message": "n > 1 is not supported"}}', {}),
+    (
+        NONE,
+        '{"error": {"message": "Unsupported file format: text/x.  Supported formats: pdf, docx"}}',
+        {},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "Unsupported image format. Supported formats: png, jpeg, gif, webp", "param": null}}',
+        {},
+    ),
+    (NONE, '{"error": {"message": "Image format not supported"}}', {}),
+    (NONE, '{"error": {"message": "invalid input: audio format \'json\' is not supported"}}', {}),
+    (NONE, '{"error": {"message": "encoding_format json is not supported"}}', {}),
+    (NONE, '{"error": {"message": "Invalid output format: mp3 is not supported"}}', {}),
+    (NONE, '{"error": {"message": "You are not allowed to use model x"}}', {}),
+    (
+        NONE,
+        '{"error": {"message": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096"}}',
+        {},
+    ),
+    (NONE, '{"error": {"message": "Developer instruction is not enabled for models/gemma-3"}}', {}),
+    (
+        NONE,
+        '{"error": {"message": "The caller does not have permission", "code": 400, "status": "PERMISSION_DENIED"}}',
+        {},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "User location is not supported for the API use.", "status": "FAILED_PRECONDITION"}}',
+        {},
+    ),
+    (NONE, '{"error": {"message": "Unable to download content from json schema url"}}', {}),
+    (NONE, '{"error": {"message": "\'store\' is not supported. Zero data retention."}}', {}),
+    (
+        NONE,
+        '{"error": {"message": "previous_response_id is not supported with json_schema caching", "param": "previous_response_id"}}',
+        {},
+    ),
+    (NONE, '{"error": {"message": "Request timed out while generating structured output"}}', {}),
+    (
+        NONE,
+        '{"error": {"message": "Assistant response prefill is incompatible with enable_thinking."}}',
+        {"reasoning": True},
+    ),
+    (
+        NONE,
+        '{"error": {"message": "`reasoning_effort` is not supported with this model"}}',
+        {"reasoning": True},
+    ),
+)
