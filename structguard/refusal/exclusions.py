@@ -192,7 +192,7 @@ NEVER: tuple[tuple[str, Words], ...] = (
                 r"\b(?:json_validate_failed|failed_generation|tool_use_failed)\b",
             ),
             (
-                "failed to |could not |couldn't |unable to ",
+                "failed to|could not|couldn't|unable to",
                 r"\b(?:failed to|could not|couldn't|unable to) (?:generate|validate|produce|call)\b(?! (?:a )?(?:grammar|schema|fsm))",
             ),
             (

@@ -123,10 +123,10 @@ def _engine(sentence: Sentence) -> bool:
 def _keyword(sentence: Sentence) -> bool:
     if not sentence.about_schema:
         return False
-    named = KEYWORD.search(sentence.bare) or CONTEXT.search(sentence.bare)
+    named = bool(KEYWORD.search(sentence.bare) or CONTEXT.search(sentence.bare))
     if not named and QUOTED_KEYWORD.search(sentence.bare):
-        named = sentence.place is Place.FORMAT or SCHEMA_WORD.search(sentence.bare)
-    return bool(named) and COMPLAINT.search(sentence.bare) is not None
+        named = sentence.place is Place.FORMAT or bool(SCHEMA_WORD.search(sentence.bare))
+    return named and COMPLAINT.search(sentence.bare) is not None
 
 
 def _schema_place(sentence: Sentence) -> bool:
