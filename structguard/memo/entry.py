@@ -175,7 +175,9 @@ class Entry:
     @property
     def qualifier(self) -> str:
         """What the scope adds to the look-up: a flag, a schema digest, or nothing."""
-        return self.flag or self.schema
+        if self.scope is Scope.COMBINATION:
+            return self.flag or "unknown"  # which no call carries
+        return self.schema
 
     @property
     def slot(self) -> Slot:
@@ -190,7 +192,7 @@ class Entry:
             self.api,
             self.format or "",
             self.routing,
-            self.qualifier or (self.scope if self.scope is Scope.COMBINATION else ""),
+            self.qualifier,
             str(self.strict),
         )
 

@@ -48,6 +48,7 @@ class SharedView:
         self._leased: dict[Slot, tuple[float, float]] = {}  # somebody's, until clock and wall
         self._unsaved: dict[Slot, Entry] = {}  # what the store was too busy to take
         self._told: set[str] = set()
+        self._decoded: dict[str, Entry | None] = {}  # what was read last: texts seldom change
         self._renew_locks()
 
     # --- without I/O ---------------------------------------------------------------------------
@@ -90,8 +91,9 @@ class SharedView:
 
     def count(self, entry: Entry) -> None:
         """One more request that an entry spared."""
+        slot = entry.slot
         with self._counting:
-            self._saved[entry.slot] = self._saved.get(entry.slot, 0) + 1
+            self._saved[slot] = self._saved.get(slot, 0) + 1
 
     def held(self, entry: Entry) -> bool:
         """Whether somebody is known to hold an entry's lease; false once either clock says so."""
@@ -198,10 +200,12 @@ class SharedView:
             )
 
     def _take(self, texts: Mapping[str, str], stamp: object) -> None:
-        entries = (Entry.from_json(text) for text in texts.values())
-        gone = self.view.fill(
-            [*(entry for entry in entries if entry is not None), *self._unsaved.values()]
-        )
+        known = self._decoded
+        self._decoded = {
+            text: known[text] if text in known else Entry.from_json(text) for text in texts.values()
+        }
+        entries = (entry for entry in self._decoded.values() if entry is not None)
+        gone = self.view.fill([*entries, *self._unsaved.values()])
         self._stamp = object() if stamp is None else stamp  # there was no store: now there is
         with self._counting:
             self._saved = {slot: n for slot, n in self._saved.items() if self.view.at(slot)}

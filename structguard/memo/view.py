@@ -13,6 +13,7 @@ from typing import TypeAlias
 from structguard.events import Verdict
 from structguard.memo.entry import Entry, Slot
 from structguard.memo.keys import Call
+from structguard.types import MemoKey
 
 Where: TypeAlias = tuple[str, ...]  # what is always equal: verdict, base URL, API, format, routing
 Facets: TypeAlias = dict[str, tuple[Entry, ...]]  # by what the scope adds: "", a flag, a digest
@@ -53,16 +54,18 @@ class View:
             facets = known.get((verdict, key.base_url, key.api, key.format, key.routing))
         if facets is None:
             return None
-        for qualifier in ("", *key.flags, key.schema):
-            for entry in facets.get(qualifier, ()):
-                if entry.matches(key):
-                    return entry
+        if "" in facets and (entry := _fitting(facets[""], key)) is not None:
+            return entry
+        for qualifier in (*key.flags, key.schema):
+            if qualifier in facets and (entry := _fitting(facets[qualifier], key)) is not None:
+                return entry
         return None
 
     def put(self, entry: Entry) -> list[Entry]:
         """Add or replace one entry."""
-        self.drop(entry.slot)
-        self._slots[entry.slot] = entry
+        slot = entry.slot
+        self.drop(slot)
+        self._slots[slot] = entry
         facets = self._pairs.setdefault(entry.pair, {}).setdefault(_where(entry), {})
         facets[entry.qualifier] = (*facets.get(entry.qualifier, ()), entry)
         return self._shrink(entry)
@@ -115,6 +118,14 @@ class View:
             if entry.schema
         )
         return iter(sorted(held, key=lambda entry: entry.confirmed))
+
+
+def _fitting(entries: tuple[Entry, ...], key: MemoKey) -> Entry | None:
+    """The place has decided everything but `strict`: this is `Entry.matches` for what is left."""
+    for entry in entries:
+        if entry.strict is None or entry.strict is bool(key.strict):
+            return entry
+    return None
 
 
 def _where(entry: Entry) -> Where:
