@@ -14,12 +14,12 @@ from structguard.reading.lookahead import (
     BARE_KEY,
     CLOSERS,
     COMMAS,
-    COMMENT,
     LITERAL,
     NUMBER,
     OPENERS,
     QUOTED_KEY,
     SPACE,
+    comment_end,
     skip,
 )
 from structguard.reading.marks import MARK
@@ -135,7 +135,11 @@ def _ends_words(cursor: Cursor, position: int) -> bool:
     text, end = cursor.text, cursor.end
     char = text[position]
     if char in "/#":
-        return position > 0 and text[position - 1].isspace() and bool(COMMENT.match(text, position))
+        return (
+            position > 0
+            and text[position - 1].isspace()
+            and comment_end(text, position, end) > position
+        )
     if char in "<`":
         return text.startswith("```", position) or MARK.match(text, position, end) is not None
     if char not in COMMAS and char != "\n":

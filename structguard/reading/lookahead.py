@@ -15,11 +15,10 @@ WORDS: Final = 64  # longest unquoted key, characters
 _KEY: Final = 120  # longest quoted key that look-ahead recognises
 
 BLANK = re.compile(rf"[{SPACE}]*+")
-# A line comment ends with its line; in a text of one line before a bracket or the next key.
-COMMENT = re.compile(
-    r"(?://|#(?!#))(?:[^\n]{0,2000}+(?=\n)|(?:(?![}\]]|,\s{0,9}\")[^\n]){0,500})"
-    r"|/\*(?:[^*]|\*(?!/)){0,5000}+(?:\*/|\Z)|<!--.{0,500}?-->"
-)
+# In a text of one line a comment ends before a bracket or the next key.
+_LAST_LINE = re.compile(r"(?:(?![}\]]|,\s{0,9}\")[^\n]){0,500}")
+_COMMENTS: Final = (("/*", "*/", 1000), ("<!--", "-->", 1000))
+_LINE: Final = 2000  # longest line comment
 ELLIPSIS = re.compile(r"(?:\.{3,}|\u2026)")
 
 # Which characters end a string that this one began.
@@ -73,14 +72,39 @@ def blank(text: str, position: int, end: int) -> int:
     return found.end() if found else position
 
 
+def comment_end(text: str, position: int, end: int) -> int:
+    """Where the comment that begins here ends; `position` itself when there is none."""
+    for opener, closer, most in _COMMENTS:
+        if text.startswith(opener, position, end):
+            limit = min(end, position + most)
+            found = text.find(closer, position + len(opener), limit)
+            if found >= 0:
+                return found + len(closer)
+            return end if limit == end and closer == "*/" else position
+    if text.startswith("//", position, end) or (
+        text[position] == "#" and not text.startswith("##", position)
+    ):
+        return _line_end(text, position, end)
+    return position
+
+
+def _line_end(text: str, position: int, end: int) -> int:
+    limit = min(end, position + _LINE)
+    newline = text.find("\n", position, limit)
+    if newline >= 0:
+        return newline
+    last = _LAST_LINE.match(text, position, limit)
+    return last.end() if last else position
+
+
 def skip(text: str, position: int, end: int) -> int:
     """The first position at or after `position` that is neither white space nor a comment."""
     position = blank(text, position, end)
     while position < end and text[position] in "/#<":
-        comment = COMMENT.match(text, position, end)
-        if comment is None or comment.end() == position:
+        after = comment_end(text, position, end)
+        if after == position:
             break
-        position = blank(text, comment.end(), end)
+        position = blank(text, after, end)
     return position
 
 

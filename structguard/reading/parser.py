@@ -6,7 +6,7 @@ The steps are numbered as in spec parse. Nothing here recurses; all work is line
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -27,6 +27,7 @@ from structguard.reading.values import ABSTAIN, NOTHING, Candidate, Parsed, Read
 from structguard.types import Completion
 
 LIMIT: Final = 2_097_152
+_NOISE: Final = 500  # repairs from which on nothing sensible is inside
 _INNER: Final = 8  # misfits whose inside is scanned once more
 
 
@@ -85,14 +86,14 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _whole(job: _Job, value: object, warnings: list[str]) -> Parsed:
+def _whole(job: _Job, value: object, warnings: Sequence[str]) -> Parsed:
     """Step 2: the whole text is strict JSON."""
     text, target = job.text, job.target
     if "\\" in text:
-        value = _latex(job, value, warnings)
+        value, warnings = _latex(job, value, warnings)
     span = (0, len(text))
     if target is None:
-        return Parsed(value, "json", span=span, warnings=tuple(warnings))
+        return Parsed(value, "json", span=span, warnings=warnings)
     if target.validator.is_valid(value) and not _is_no_answer(job, value):
         return _taken(
             job, Candidate(value, span, "json", warnings=warnings, whole=True), Choice(), ()
@@ -111,14 +112,14 @@ def _is_no_answer(job: _Job, value: object) -> bool:
     return hinted and is_placeholder(value, sure=True)
 
 
-def _latex(job: _Job, value: object, warnings: list[str]) -> object:
+def _latex(job: _Job, value: object, warnings: Sequence[str]) -> tuple[object, Sequence[str]]:
     """Escapes that were LaTeX commands: restored where asked for, else a warning."""
     if job.latex:
-        return restore_latex(value, warnings)
-    warning = latex_warning(job.text)
-    if warning:
-        warnings.append(warning)
-    return value
+        value, changed = restore_latex(value)
+        said = f"LaTeX commands were restored in {changed} strings" if changed else None
+    else:
+        said = latex_warning(job.text)
+    return value, (*warnings, said) if said else warnings
 
 
 def _lenient(job: _Job, fault: str) -> Parsed:
@@ -231,7 +232,10 @@ def _blocks(job: _Job, found: Found) -> Choice | None:
 
 def _inside(job: _Job, found: Found) -> Choice | None:
     """A repaired value that does not fit may have swallowed the one that does."""
-    swallowed = [c for c in found.candidates if c.repairs or not c.complete][:_INNER]
+    swallowed = [
+        c for c in found.candidates if c.value and (0 < len(c.repairs) < _NOISE or not c.complete)
+    ]
+    swallowed = swallowed[:_INNER]
     if job.target is None or not swallowed:
         return None
     scanner = Scanner(job.text, job.target.known, job.partial)
@@ -275,7 +279,7 @@ def _taken(job: _Job, candidate: Candidate, choice: Choice, rejected: tuple[obje
     """The chosen candidate as Parsed, its value built where the schema was a type."""
     value = candidate.value
     if candidate.source not in ("json", "text") and "\\" in job.text:
-        value = _latex(job, value, candidate.warnings)
+        value, candidate.warnings = _latex(job, value, candidate.warnings)
     source = candidate.source
     if candidate.repairs and source in ("embedded", "fenced", "json"):
         source = "repaired"
@@ -288,5 +292,5 @@ def _taken(job: _Job, candidate: Candidate, choice: Choice, rejected: tuple[obje
         coercions=tuple(candidate.coercions),
         alternatives=alternatives(choice, candidate.value),
         rejected=rejected,
-        warnings=tuple(candidate.warnings),
+        warnings=candidate.warnings,
     )

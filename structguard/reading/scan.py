@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from structguard.errors import Attempt
-from structguard.reading.cursor import DEPTH, GiveUp
+from structguard.reading.brackets import NEVER, Brackets
+from structguard.reading.cursor import GiveUp
 from structguard.reading.cut import cut_json
 from structguard.reading.escaped import ESCAPED, offset_of, unescaped
 from structguard.reading.lookahead import SPACE, SURPLUS, blank
@@ -22,8 +23,12 @@ from structguard.reading.repair import Repaired, repair
 from structguard.reading.strict import NotStrict, strict
 from structguard.reading.values import Candidate
 
-_BALANCE = re.compile(r'"(?:[^"\\]++|\\.)*+"|["{}\[\]]', re.DOTALL)
-_PAIRS: Final = {"{": "}", "[": "]"}
+# What may follow an opener: a bracket in a sentence or in code is passed at once.
+_PLAUSIBLE = re.compile(
+    rf"[{{\uff5b][{SPACE}]*+(?:[}}\"'`{{,.\\/#<\uff5d\u201c\u201d\u2018\u2019\u201e\u00ab\u300c]"
+    rf"|[^{SPACE}\[\](){{}}:\n][^{{}}\[\]\n]{{0,70}}[:\uff1a]|\Z)|[\[\uff3b](?!\(|\s*\{{\s*\[)"
+)
+_STRICT_START = re.compile(r'\{\s*+["}]|\[\s*+["\[{\]\-0-9tfn]')
 _DATA_LANGUAGES: Final = frozenset(
     {"", "json", "json5", "jsonc", "jsonl", "ndjson", "js", "javascript", "yaml", "text", "txt",
      "output", "plaintext", "tool_call", "tool_code", "response"}
@@ -34,6 +39,7 @@ _FENCED_SCALAR = re.compile(
 _KEPT: Final = 2000  # candidates
 _ATTEMPTS: Final = 50
 _TRIES_AT_CUT: Final = 3
+_FAILURE: Final = 80  # what a failing read costs beside its length
 _EFFORT: Final = 4  # times the length: what failing reads may cost together
 
 
@@ -61,11 +67,15 @@ class Scanner:
     known: frozenset[str]
     partial: bool
     found: Found = field(default_factory=Found)
+    brackets: Brackets = field(init=False)
     spent: int = 0
     escaped: bool = False  # escapes were taken off once
     cut_tries: int = 0
     fence: str | None = None  # language of the open fence
     fence_end: int = -1  # where the fence's own line was opened
+
+    def __post_init__(self) -> None:
+        self.brackets = Brackets(self.text)
 
     def scan(self, region: Region) -> Found:
         """Collect the values of a region of the answer."""
@@ -129,43 +139,37 @@ class Scanner:
 
     def _read(self, start: int, end: int) -> int:
         """Read the value that begins at an opener; where to go on."""
-        stop = self._balanced(start, end)
-        if stop and self._strict(start, stop, end):
+        if not _PLAUSIBLE.match(self.text, start, end):
+            return start + 1
+        stop = self.brackets.end_of(start, end)
+        if stop > 0 and self._strict(start, stop, end):
             return stop
-        if stop == 0 and self._cut(start, end):
+        if self._spent_all():
+            return start + 1  # strict values are still found
+        if stop == NEVER and self._cut(start, end):
             return end
-        return self._repair(start, end, stop or 0)
+        return self._repair(start, end, max(stop, 0))
 
     def _strict(self, start: int, stop: int, end: int) -> bool:
         if self.text[start] == "{" and SURPLUS.match(self.text, stop, end):
             return False  # a closer too many: the object goes on
+        if not _STRICT_START.match(self.text, start):
+            return False
         try:
             value, warnings = strict(self.text[start:stop])
         except NotStrict:
+            self.spent += stop - start
+            self.found.over_budget = self.spent > 4 * self._budget
             return False
         self._keep(Candidate(value, (start, stop), "embedded", warnings=warnings))
         return True
-
-    def _balanced(self, start: int, end: int) -> int | None:
-        """Where the brackets that open at `start` are closed; 0 if never, None if not in order."""
-        stack: list[str] = []
-        for token in _BALANCE.finditer(self.text, start, end):
-            char = token.group()
-            if len(char) > 1:
-                continue
-            if char in _PAIRS:
-                stack.append(_PAIRS[char])
-            if len(stack) > DEPTH or (char not in _PAIRS and (not stack or char != stack.pop())):
-                self.spent += token.end() - start
-                return None
-            if not stack:
-                return token.end()
-        return 0
 
     def _cut(self, start: int, end: int) -> bool:
         """The value runs to the end of the text in strict JSON: only its end is missing."""
         if end != len(self.text) or self.cut_tries >= _TRIES_AT_CUT:
             return False
+        if self.fence is not None and self.text.find("```", start) >= 0:
+            return False  # the fence is closed: a string has lost its end
         self.cut_tries += 1
         piece = self.text[start:end]
         try:
@@ -220,7 +224,7 @@ class Scanner:
 
     def _failed(self, start: int, error: GiveUp, balanced: int) -> int:
         self.found.fail("repaired", start, error.at, error.why)
-        self.spent += error.at - start
+        self.spent += error.at - start + _FAILURE
         if error.why == "nested too deeply":
             if self.found.too_deep:
                 self.found.over_budget = True
@@ -230,9 +234,16 @@ class Scanner:
             return max(error.resume, start + 1)
         if error.structured and not self.known:
             return balanced  # it was meant as JSON: a part of it is no answer
-        if error.structured or self.spent > _EFFORT * len(self.text) + 10_000:
+        if error.structured:
             return max(error.at, start + 1)
         return start + 1
+
+    def _spent_all(self) -> bool:
+        return self.spent > self._budget
+
+    @property
+    def _budget(self) -> int:
+        return _EFFORT * len(self.text) + 10_000
 
     def _keep(self, candidate: Candidate) -> None:
         start = candidate.span[0]

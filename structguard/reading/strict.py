@@ -8,16 +8,19 @@ warning and the last one wins; a byte order mark is skipped. Source: spec parse,
 from __future__ import annotations
 
 import marshal
-import re
-from typing import Final, cast
+from collections.abc import Sequence
+from typing import Final, cast, overload
 
 import jiter
 
 from structguard.types import as_mapping, as_sequence
 
-_INFINITY: Final = (b"\0\0\0\0\0\0\xf0\x7f", b"\0\0\0\0\0\0\xf0\xff")  # as marshal writes them
-_BIG_NUMBER = re.compile(rb"[0-9.][eE]\+?[0-9]{3}|[0-9]{309}")
-_SMALL = 20_000  # bytes; below it a regular expression is cheaper than a dump
+_INFINITY: Final = b"\xf0\x7f", b"\xf0\xff"  # the last bytes of an infinity, as marshal writes it
+_KINDS: Final = bytes(  # digits → 0, e and E → e, all else → a blank
+    0x30 if 0x30 <= code <= 0x39 else 0x65 if code in b"eE" else 0x20 for code in range(256)
+)
+_LONG: Final = b"0" * 309  # so many digits overflow without an exponent
+_LARGE: Final = 65_536  # bytes from which on duplicate keys are looked for when somebody asks
 DUPLICATE = "duplicate keys in an object: the last value of each was taken"
 
 
@@ -25,7 +28,7 @@ class NotStrict(ValueError):
     """The text is not strict JSON; the message is jiter's."""
 
 
-def strict(text: str) -> tuple[object, list[str]]:
+def strict(text: str) -> tuple[object, Sequence[str]]:
     """
     The value of a text that is one strict JSON value, and warnings about it.
 
@@ -38,14 +41,15 @@ def strict(text: str) -> tuple[object, list[str]]:
         raw = text.encode()
     except UnicodeEncodeError as error:
         raise NotStrict("a lone surrogate") from error
-    warnings: list[str] = []
+    large = len(raw) > _LARGE
     try:
-        value: object = jiter.from_json(raw, allow_inf_nan=False, catch_duplicate_keys=True)
+        value: object = jiter.from_json(raw, allow_inf_nan=False, catch_duplicate_keys=not large)
+        warnings = _Late(raw) if large and b":" in raw else ()
     except ValueError as error:
         if not str(error).startswith("Detected duplicate key"):
             raise NotStrict(str(error)) from None
         value = _last_wins(raw)
-        warnings.append(DUPLICATE)
+        warnings = (DUPLICATE,)
     if _overflows(raw, value):
         raise NotStrict("a number is too large to be held")
     return value, warnings
@@ -58,9 +62,50 @@ def _last_wins(raw: bytes) -> object:
         raise NotStrict(str(error)) from None
 
 
+class _Late(Sequence[str]):
+    """
+    The warnings about a large text, found when they are first read.
+
+    Looking for duplicate keys costs half as much again as reading the text does.
+    """
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw: bytes | None = raw
+        self._found: tuple[str, ...] = ()
+
+    def _look(self) -> tuple[str, ...]:
+        if self._raw is not None:
+            try:
+                jiter.from_json(self._raw, catch_duplicate_keys=True)
+            except ValueError:
+                self._found = (DUPLICATE,)
+            self._raw = None
+        return self._found
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        return self._look()[index]
+
+    def __len__(self) -> int:
+        return len(self._look())
+
+    def __eq__(self, other: object) -> bool:
+        return self._look() == other
+
+    def __hash__(self) -> int:
+        return hash(self._look())
+
+    def __repr__(self) -> str:
+        return repr(self._look())
+
+
 def _overflows(raw: bytes, value: object) -> bool:
     """Whether a number such as 1e400 has become an infinity."""
-    if len(raw) < _SMALL and _BIG_NUMBER.search(raw) is None:
+    kinds = raw.translate(_KINDS)
+    if b"0e" not in kinds and _LONG not in kinds:
         return False
     dumped = marshal.dumps(cast("dict[str, object]", value))
     return any(infinity in dumped for infinity in _INFINITY) and holds_infinity(value)

@@ -26,6 +26,11 @@ _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "/": "
 _HEX = re.compile(r"u([0-9a-fA-F]{4})")
 _LOW = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _BRACKETS = re.compile(r"[{\[]\s{0,20}[\"']?|[}\]]")
+# Quotes in a sentence: a word follows, then another quote that no structure follows either.
+_INSIDE = re.compile(
+    r'(?:"[ ]?\w[^"\\{}\[\]:,\n\u201d]{0,60}(?="(?![\s:,}\]"\'`;\\+/<#\uff0c\uff1a]|\Z)))++'
+    r'|(?:" \w[^"\\{}\[\]:,\n\u201d]{0,60}(?=" \w))++'
+)
 _LATEX = re.compile(
     r"frac|forall|beta|bar|begin|binom|big|boldsymbol|bmod|theta|times|text|tau|tan|tilde|to\b"
     r"|triangle|nabla|neq|nu\b|ne\b|not|right|rho|rm\b|rightarrow|rangle|langle"
@@ -125,6 +130,10 @@ def _read(text: _Text) -> str | None:
             text.add(source[position:at])
         if source[at] == "\\":
             position = _escape(text, at)
+        elif at > text.start and (inside := _INSIDE.match(source, at, end)):
+            text.inner = True
+            text.add(inside.group())
+            position = inside.end()
         elif (after := _quote(text, at)) is None:
             return _finish(text)
         else:

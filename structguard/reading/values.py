@@ -64,7 +64,7 @@ class Parsed:
     coercions: tuple[Coercion, ...] = ()
     alternatives: tuple[object, ...] = ()
     rejected: tuple[object, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class Candidate:
     span: tuple[int, int]
     source: Source
     repairs: list[Repair] = field(default_factory=list[Repair])
-    warnings: list[str] = field(default_factory=list[str])
+    warnings: Sequence[str] = ()
     complete: bool = True
     fenced: bool = False  # it opens a code fence
     whole: bool = False  # nothing but it is in the text

@@ -1,0 +1,74 @@
+"""
+Where brackets close, found in one pass for all that are open at once: linear, whatever the text.
+
+Strings are those of strict JSON; a value that is not strict may pair differently, and then fails
+the strict read. Source: spec parse, step 6.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import Final
+
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|["{}\[\]]', re.DOTALL)
+_CLOSERS: Final = {"}": "{", "]": "["}
+_MOST_LOST: Final = 4  # times the length of the text
+_UNKNOWN: Final = 0
+CROSSED: Final = -1
+"""The next closer that is left over belongs to another kind of bracket."""
+NEVER: Final = -2
+"""The text ends before the bracket closes."""
+
+
+class Brackets:
+    """The brackets of one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ends: array[int] | None = None
+        self._lost = 0  # characters read in strings that have no end
+
+    def end_of(self, start: int, end: int) -> int:
+        """The position behind the bracket that closes the one at `start`; CROSSED or NEVER."""
+        if self._ends is not None and self._ends[start] != _UNKNOWN:
+            found = self._ends[start]
+            return found if found <= end else NEVER
+        if self._lost > _MOST_LOST * len(self._text):
+            return CROSSED
+        return self._pass(start, end)
+
+    def _pass(self, start: int, end: int) -> int:
+        """Read from `start` until it closes or cannot, and remember all brackets on the way."""
+        text = self._text
+        pairs: list[int] = []  # opened and closed on the way: start, end, start, end, …
+        stack: list[int] = []
+        outcome = NEVER
+        for token in _TOKEN.finditer(text, start, end):
+            at = token.start()
+            char = text[at]
+            if char == '"':
+                if token.end() - at == 1:
+                    self._lost += end - at
+                    break  # a string without an end
+            elif char not in _CLOSERS:
+                stack.append(at)
+            elif text[stack[-1]] != _CLOSERS[char]:
+                outcome = CROSSED
+                break
+            else:
+                opened = stack.pop()
+                if not stack:
+                    return at + 1
+                pairs += (opened, at + 1)
+        self._remember(pairs, stack, outcome)
+        return outcome
+
+    def _remember(self, pairs: list[int], stack: list[int], outcome: int) -> None:
+        if self._ends is None:
+            self._ends = array("l", bytes(8 * len(self._text)))
+        ends = self._ends
+        for index in range(0, len(pairs), 2):
+            ends[pairs[index]] = pairs[index + 1]
+        for opened in stack:
+            ends[opened] = outcome
