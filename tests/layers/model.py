@@ -99,8 +99,10 @@ class Model:
         if now is not None and call.link == 0:
             self.primary_answered = now
 
-    def served(self, call: Call) -> None:
+    def served(self, call: Call, *, whole: bool = True) -> None:
+        """A reply, or with `whole` False a stream's first event."""
         self.ends(call, None)
+        call.probe = False
         log = self.logs[call.link]
         if log.ever_armed != call.armed_before:
             return
@@ -109,8 +111,15 @@ class Model:
             self.override = 0
         elif head_failed:
             self.override = call.link
-        log.failures.clear()
         log.armings.clear()
+        if whole:
+            self.finished(call)
+
+    def finished(self, call: Call) -> None:
+        """A stream came to its end."""
+        log = self.logs[call.link]
+        if log.ever_armed == call.armed_before:
+            log.failures.clear()
 
     def failed(self, call: Call, now: float, *, at_once: bool) -> None:
         self.ends(call, now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hypothesis import settings, strategies as st
@@ -38,6 +38,7 @@ class BreakerMachine(RuleBasedStateMachine):
         self.model = Model(3, OPTIONS)
         self.partition = Partition("p", ("a", "b", "c"), OPTIONS)
         self.calls: list[Under] = []
+        self.live: list[Under] = []  # streams that opened
 
     @rule(seconds=st.sampled_from([1.0, 9.0, 10.0, 30.0, 50.0, 199.0, 201.0]))
     def time_passes(self, seconds: float) -> None:
@@ -70,6 +71,25 @@ class BreakerMachine(RuleBasedStateMachine):
         moved = {"LinkBack"} if was > 0 == self.model.override else set[str]()
         moved |= {"LinkAway"} if was == 0 < self.model.override else set[str]()
         assert {type(event).__name__ for event in self.partition.succeed(under.ticket)} == moved
+
+    @precondition(lambda self: self.calls)
+    @rule(pick=st.integers(0, 9))
+    def a_stream_opens(self, pick: int) -> None:
+        under = self.calls.pop(pick % len(self.calls))
+        self.model.served(under.call, whole=False)
+        self.partition.succeed(under.ticket, whole=False)
+        self.live.append(replace(under, ticket=replace(under.ticket, probe=False)))
+
+    @precondition(lambda self: self.live)
+    @rule(pick=st.integers(0, 9), breaks=st.booleans())
+    def a_stream_ends(self, pick: int, breaks: bool) -> None:  # noqa: FBT001
+        under = self.live.pop(pick % len(self.live))
+        if breaks:
+            self.model.failed(under.call, self.now, at_once=False)
+            self.partition.fail(under.ticket, self.now, "threshold", "cut")
+        else:
+            self.model.finished(under.call)
+            self.partition.finish(under.ticket)
 
     @precondition(lambda self: self.calls)
     @rule(pick=st.integers(0, 9), at_once=st.booleans())
