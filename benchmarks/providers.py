@@ -160,5 +160,5 @@ async def _count_refused(upstream: Upstream, providers: list[OpenAICompat]) -> b
 
 if __name__ == "__main__":
     ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    if not asyncio.run(main(ROUNDS)):
+    if not anyio.run(main, ROUNDS):
         sys.exit("a bar is missed")
