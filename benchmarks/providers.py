@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+import anyio
 import openai
 
 from benchmarks.upstream import Upstream, serve
