@@ -26,7 +26,7 @@ from structguard.refusal.words import FLAGS, UNSUPPORTED, plain, spaced
 from structguard.types import Api, Flag, FormatKind, Refusal, Scope
 
 EVIDENCE = 200  # characters
-LONGEST = 1_200  # characters of one statement that are judged, around the first cue
+LONGEST = 1_000  # characters of one statement that are judged, around the first cue
 JUDGED = 2_600  # characters of all statements that are judged
 LINE_COST = 60  # characters a statement counts beside its own
 _CUES = (
@@ -146,19 +146,31 @@ def _judge(
     if code == 404:
         return None
     lines = list(_lines(body.statements, sent, api))
-    findings = [finding for line in lines for finding in _findings(line)]
-    if code == 405:
-        findings = [finding for finding in findings if finding.rule.explicit]
-    schema = next((f for f in findings if f.rule.scope is Scope.SCHEMA), None)
-    if schema is not None:
-        return _verdict(schema, sent, flags)
+    finding = _weightiest(lines, explicit=code == 405)
+    if finding is not None and finding.rule.scope is Scope.SCHEMA:
+        return _verdict(finding, sent, flags)
     listed, evidence = _listed(lines)
     if sent in listed:
         return None  # the endpoint takes the type: our block was malformed
     if evidence is not None and code != 405:
         feature = feature_in(spaced(evidence.text)) or sent
         return _refusal(Scope.CAPABILITY, "list_without_ours", feature, evidence.statement.text)
-    return _verdict(findings[0], sent, flags) if findings else None
+    return _verdict(finding, sent, flags) if finding is not None else None
+
+
+def _weightiest(lines: Sequence[_Line], *, explicit: bool) -> _Finding | None:
+    """The first finding about the schema, else the first of all; only explicit ones if so asked."""
+    first: _Finding | None = None
+    for line in lines:
+        for finding in _findings(line):
+            if explicit and not finding.rule.explicit:
+                continue
+            first = first or finding
+            if finding.rule.scope is Scope.SCHEMA:
+                return finding
+            if finding.sentence.sent == "json_object":
+                return first  # no schema was sent
+    return first
 
 
 def _lines(statements: Sequence[Statement], sent: FormatKind, api: Api) -> Iterator[_Line]:

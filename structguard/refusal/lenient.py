@@ -18,6 +18,7 @@ from structguard.types import as_mapping, as_sequence
 _DECODER = json.JSONDecoder(strict=False)
 _OPENING = re.compile(r"[{\[]")
 _TRIES = 4  # openings inside prose that are tried as JSON
+_REACH = 32_768  # characters of broken JSON that are searched
 _PAIRS = 200  # pairs read from broken JSON
 _STRINGY = re.compile(r'\A"[^"\\]*+(?:\\.[^"\\]*+)*+"\Z', re.DOTALL)
 
@@ -61,6 +62,7 @@ def scraps(
     opening = _OPENING.search(text)
     if opening is None:
         return 0, []
+    text = text[: opening.start() + _REACH]
     if '\\"' in text:
         text = text.replace('\\\\"', '"').replace('\\"', '"')
     objects: list[Mapping[str, object]] = []

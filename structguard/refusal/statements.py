@@ -190,9 +190,10 @@ class _Reader:
 
     def say(self, text: str, near: Statement, *, silent: bool = False) -> None:
         """Keep words, line by line, without a request or a schema that is printed back."""
-        text = _without_echo(text.strip())
+        text = text.strip()
         if len(text) > LONGEST:
             text = text[: LONGEST * 3 // 4] + "\n" + text[-LONGEST // 4 :]
+        text = _without_echo(text)
         text = _HANGING.sub(": ", text)
         lines = [line.strip() for line in _LINE.split(text)] if text else []
         for line in lines or ([""] if silent else []):

@@ -92,8 +92,8 @@ MUTATIONS = [
     Mutation(
         "refusal: any rule is enough on a 405",
         JUDGE,
-        "if finding.rule.explicit",
-        "if True",
+        "if explicit and not finding.rule.explicit:",
+        "if False:",
         cases("statuses"),
     ),
     Mutation(
@@ -155,7 +155,7 @@ MUTATIONS = [
     Mutation(
         "refusal: schema evidence gives way to capability words",
         JUDGE,
-        "    if schema is not None:\n        return _verdict(schema, sent, flags)\n",
+        "            if finding.rule.scope is Scope.SCHEMA:\n                return finding\n",
         "",
         ("tests/refusal/test_judge.py", "-k", "outweighs"),
     ),
@@ -213,8 +213,8 @@ MUTATIONS = [
     Mutation(
         "refusal: an echoed request is read",
         STATEMENTS,
-        "        text = _without_echo(text.strip())\n",
-        "        text = text.strip()\n",
+        "        text = _without_echo(text)\n",
+        "",
         ("tests/refusal/test_reading.py", "-k", "blanked"),
     ),
     Mutation(
