@@ -54,7 +54,7 @@ def read_bare(cursor: Cursor) -> object:
     if call:
         cursor.note("call", start)
         cursor.position = call.end()
-        cursor.push(")", called=True)
+        cursor.push(")", named=True)
         return MISSING
     end = _end_of_words(cursor, start)
     return _classify(cursor, start, end)

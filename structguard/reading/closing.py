@@ -90,7 +90,7 @@ def _at_other(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool
     if char in "`<[" and (text.startswith("```", position) or MARK.match(text, position, end)):
         return True
     if char in COLONS:
-        return top.members is None and not inner and not top.called
+        return top.members is None and not inner and top.closer == "]"
     if char == "+":
         return _JOINED.match(text, position, end) is not None
     if "\n" in text[after:position]:

@@ -39,7 +39,8 @@ class Frame:
     items: list[object] = field(default_factory=list[object])
     key: str | None = None
     bare: bool = False  # its keys are unquoted
-    called: bool = False  # name(value): stands for the value
+    called: bool = False  # (value) or name(value): stands for the value
+    named: bool = False  # name(…): with several values it stands for nothing JSON has
 
     def put(self, value: object) -> None:
         """Add a finished value: under the waiting key, or at the end."""
@@ -70,7 +71,7 @@ class Frame:
         """What the frame has become."""
         if self.members is not None:
             return self.members
-        if self.called:
+        if self.called or self.named:
             return self.items[0] if len(self.items) == 1 else MISSING
         return self.items
 
@@ -99,16 +100,17 @@ class Cursor:
         elif len(self.notes) == NOTES:
             self.notes.append(("more repairs", position))
 
-    def push(self, opener_closer: str, *, called: bool = False) -> None:
+    def push(self, closer: str, *, called: bool = False, named: bool = False) -> None:
         """Open a container at the current position."""
         if len(self.stack) >= DEPTH:
             raise GiveUp("nested too deeply", self.position, self.position)
         self.stack.append(
             Frame(
-                opener_closer,
+                closer,
                 self.position,
-                members={} if opener_closer == "}" else None,
+                members={} if closer == "}" else None,
                 called=called,
+                named=named,
             )
         )
 

@@ -74,12 +74,13 @@ def parse(
     target = Target.of(schema)
     if len(text) > limit or (len(text) * 4 > limit and _size(text) > limit):
         raise ParseError("over_budget")
-    job = _Job(text, target, reader, coerce, partial, markup, latex)
     try:
         value, warnings = strict(text)
     except NotStrict as error:
-        return _lenient(job, str(error))
-    return _whole(job, value, warnings)
+        return _lenient(_Job(text, target, reader, coerce, partial, markup, latex), str(error))
+    if target is None and "\\" not in text:  # the commonest case
+        return Parsed(value, "json", True, (0, len(text)), warnings=warnings)
+    return _whole(_Job(text, target, reader, coerce, partial, markup, latex), value, warnings)
 
 
 def _size(text: str) -> int:
@@ -94,10 +95,8 @@ def _whole(job: _Job, value: object, warnings: Sequence[str]) -> Parsed:
     span = (0, len(text))
     if target is None:
         return Parsed(value, "json", span=span, warnings=warnings)
-    if target.validator.is_valid(value) and not _is_no_answer(job, value):
-        return _taken(
-            job, Candidate(value, span, "json", warnings=warnings, whole=True), Choice(), ()
-        )
+    if target.validator.is_valid(value) and not _is_no_answer(job, value) and target.builds(value):
+        return Parsed(target.build(value), "json", True, span, warnings=warnings)
     candidate = Candidate(value, span, "json", warnings=warnings, whole=True)
     found = Found(candidates=[candidate])
     return _decide(job, found)

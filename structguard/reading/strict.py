@@ -20,6 +20,7 @@ _KINDS: Final = bytes(  # digits → 0, e and E → e, all else → a blank
     0x30 if 0x30 <= code <= 0x39 else 0x65 if code in b"eE" else 0x20 for code in range(256)
 )
 _LONG: Final = b"0" * 309  # so many digits overflow without an exponent
+_SMALL: Final = 4096  # bytes; above it a dump of the value costs less than a look at the text
 _LARGE: Final = 65_536  # bytes from which on duplicate keys are looked for when somebody asks
 DUPLICATE = "duplicate keys in an object: the last value of each was taken"
 
@@ -44,7 +45,7 @@ def strict(text: str) -> tuple[object, Sequence[str]]:
     large = len(raw) > _LARGE
     try:
         value: object = jiter.from_json(raw, allow_inf_nan=False, catch_duplicate_keys=not large)
-        warnings = _Late(raw) if large and b":" in raw else ()
+        warnings: Sequence[str] = _Late(raw) if large else ()
     except ValueError as error:
         if not str(error).startswith("Detected duplicate key"):
             raise NotStrict(str(error)) from None
@@ -104,10 +105,13 @@ class _Late(Sequence[str]):
 
 def _overflows(raw: bytes, value: object) -> bool:
     """Whether a number such as 1e400 has become an infinity."""
-    kinds = raw.translate(_KINDS)
-    if b"0e" not in kinds and _LONG not in kinds:
-        return False
+    if len(raw) < _SMALL:
+        kinds = raw.translate(_KINDS)
+        if b"0e" not in kinds and (len(raw) < 309 or _LONG not in kinds):
+            return False
     dumped = marshal.dumps(cast("dict[str, object]", value))
+    if b"\x7f" not in dumped and b"\xff" not in dumped:
+        return False
     return any(infinity in dumped for infinity in _INFINITY) and holds_infinity(value)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Source: TypeAlias = Literal[
     "json", "embedded", "fenced", "concatenated", "repaired", "truncated", "text"
@@ -45,8 +45,7 @@ class Read:
     rejected: Sequence[object] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """
     A value and how it was found.
 
