@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from structguard.refusal.exclusions import NEVER_CODES
+from structguard.refusal.exclusions import never_code
 from structguard.refusal.statements import Body
 from structguard.refusal.words import plain
 from structguard.types import as_mapping, as_sequence
@@ -48,13 +48,79 @@ def _choices(root: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
             yield mapping
 
 
-_GENERIC = re.compile(
-    r"\b(?:provider|upstream|returned|error|errors|bad|request|requests|invalid|input|params?|parameters?"
-    r"|arguments?|api|apierror|failed|failure|code|status|unknown|no|body|an|the|a|from|with|your|all|target|providers"
-    r"|please|try|again|later|something|went|wrong|exception|http|client|server|center|nginx|html|title|h1"
-    r"|badrequesterror|badrequest|litellm|message|detail|null|none|unexpected|occurred|has|was|is|of|check|documentation|id|trace|validation)\b"
-    r"|[\W\d_]+"
+_GENERIC = frozenset(
+    [
+        "a",
+        "again",
+        "all",
+        "an",
+        "api",
+        "apierror",
+        "argument",
+        "arguments",
+        "bad",
+        "badrequest",
+        "badrequesterror",
+        "body",
+        "center",
+        "check",
+        "client",
+        "code",
+        "detail",
+        "documentation",
+        "error",
+        "errors",
+        "exception",
+        "failed",
+        "failure",
+        "from",
+        "h",
+        "has",
+        "html",
+        "http",
+        "id",
+        "input",
+        "invalid",
+        "is",
+        "later",
+        "litellm",
+        "message",
+        "nginx",
+        "no",
+        "none",
+        "null",
+        "occurred",
+        "of",
+        "param",
+        "parameter",
+        "parameters",
+        "params",
+        "please",
+        "provider",
+        "providers",
+        "request",
+        "requests",
+        "returned",
+        "server",
+        "something",
+        "status",
+        "target",
+        "the",
+        "title",
+        "trace",
+        "try",
+        "unexpected",
+        "unknown",
+        "upstream",
+        "validation",
+        "was",
+        "went",
+        "with",
+        "wrong",
+        "your",
+    ]
 )
+_WORD = re.compile(r"[^\W\d_]+")
 _ID = re.compile(r"\b(?:trace|request|req)[ _-]?id:? ?[\w-]+|\b[0-9a-f-]{16,}\b")
 
 
@@ -62,8 +128,8 @@ def says_nothing(body: Body) -> bool:
     """Whether a body holds no word beyond the generic ("Provider returned error", an echo)."""
     return all(
         not statement.where.startswith("loc:")
-        and not any(NEVER_CODES.fullmatch(code) for code in statement.codes)
-        and not _GENERIC.sub("", _ID.sub("", plain(statement.text)))
+        and not any(never_code(code) for code in statement.codes)
+        and _GENERIC.issuperset(_WORD.findall(_ID.sub("", plain(statement.text))))
         for statement in body.statements
     )
 

@@ -6,8 +6,6 @@ Patterns run on `words.plain` text; the names are told in docs and tests.
 
 from __future__ import annotations
 
-import re
-
 from structguard.refusal.words import Words
 
 NEVER: tuple[tuple[str, Words], ...] = (
@@ -224,11 +222,21 @@ NEVER: tuple[tuple[str, Words], ...] = (
     ),
 )
 
-NEVER_CODES = re.compile(
-    r"(?i)(?:context_length_exceeded|string_above_max_length|json_validate_failed|tool_use_failed"
-    r"|model_not_found|model_not_supported|model_not_available|unsupported_api_for_model"
-    r"|deployment_?not_?found|invalid_api_key|authentication_error|permission_error|permission_denied"
-    r"|insufficient_quota|insufficient_balance|rate_limit\w*|billing\w*|overloaded_error|not_found_error"
-    r"|too_many_(?:prompt_)?tokens|request_too_large|invalid_function_parameters|api_key_invalid"
-    r"|content_filter|content_policy_violation|resource_exhausted|unauthenticated)"
+_CODES = frozenset(
+    {
+        *("context_length_exceeded", "string_above_max_length", "too_many_tokens"),
+        *("too_many_prompt_tokens", "request_too_large", "json_validate_failed", "tool_use_failed"),
+        *("model_not_found", "model_not_supported", "model_not_available", "not_found_error"),
+        *("unsupported_api_for_model", "deployment_not_found", "deploymentnotfound"),
+        *("invalid_api_key", "api_key_invalid", "authentication_error", "permission_error"),
+        *("permission_denied", "unauthenticated", "insufficient_quota", "insufficient_balance"),
+        *("resource_exhausted", "overloaded_error", "invalid_function_parameters"),
+        *("content_filter", "content_policy_violation"),
+    }
 )
+
+
+def never_code(code: str) -> bool:
+    """Whether an error's code or type alone says that it is about something else."""
+    code = code.lower()
+    return code in _CODES or code.startswith(("rate_limit", "billing"))

@@ -15,7 +15,7 @@ from typing import get_args
 from structguard.errors import redact
 from structguard.options import NEVER_REFUSALS
 from structguard.refusal.bodies import first_words, inner_status, says_nothing
-from structguard.refusal.exclusions import NEVER, NEVER_CODES
+from structguard.refusal.exclusions import NEVER, never_code
 from structguard.refusal.lists import types_listed
 from structguard.refusal.places import Place, place_in, place_of
 from structguard.refusal.routing import no_route
@@ -184,7 +184,7 @@ def _lines(statements: Sequence[Statement], sent: FormatKind, api: Api) -> Itera
         place = _place(told, api)
         if place is Place.ELSEWHERE or (cue < 0 and place is Place.NOWHERE):
             continue
-        if any(NEVER_CODES.fullmatch(code) for code in statement.codes):
+        if any(never_code(code) for code in statement.codes):
             continue
         yield _Line(told, place, sent)
         left -= len(told.text) + LINE_COST

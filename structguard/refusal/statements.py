@@ -8,7 +8,6 @@ of it is unwrapped. Only keys that carry words of the endpoint are walked: a req
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -252,6 +251,8 @@ def _without_echo(text: str) -> str:
 
 def _page(text: str) -> str:
     """The words of an HTML or XML page, block by block, without scripts."""
+    import html  # noqa: PLC0415  its table of entities is large, and pages are rare
+
     heard: list[str] = []
     at = 0
     while (silent := _SILENT.search(text, at)) is not None:

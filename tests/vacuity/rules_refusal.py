@@ -198,8 +198,7 @@ MUTATIONS = [
     Mutation(
         "refusal: a telling code is not heard",
         JUDGE,
-        "        if any(NEVER_CODES.fullmatch(code) for code in statement.codes):\n"
-        "            continue\n",
+        "        if any(never_code(code) for code in statement.codes):\n            continue\n",
         "",
         excluded("context_code"),
     ),
@@ -284,7 +283,7 @@ MUTATIONS = [
     Mutation(
         "refusal: a telling body is called silent",
         BODIES,
-        'and not _GENERIC.sub("", _ID.sub("", plain(statement.text)))',
+        'and _GENERIC.issuperset(_WORD.findall(_ID.sub("", plain(statement.text))))',
         "",
         ("tests/refusal/test_judge.py", "-k", "says_something"),
     ),
