@@ -1,0 +1,156 @@
+"""
+Strings that have lost their end: the next key, the next item, a fence or brackets end them.
+
+What runs to the end of the text without any of these is cut, not closed. Source: spec parse, step 9.
+"""
+
+from __future__ import annotations
+
+from structguard.reading.cursor import MISSING, Cursor, GiveUp
+from structguard.reading.lookahead import CLOSERS, QUOTED_KEY, TAIL, VALUE_START
+from structguard.reading.marks import FENCE, MARK
+from structguard.reading.string_state import Text
+
+
+def key_without_end(text: Text, at: int) -> bool:
+    """`{"name: "Ada"}`: the quote opens the value, the key has lost its own."""
+    content = text.parts[0] if len(text.parts) == 1 else ""
+    key = content.rstrip()
+    if not key.endswith(":") or "\n" in content or not key[:-1].strip():
+        return False
+    cursor = text.cursor
+    cursor.note("missing end quote", at)
+    cursor.position = text.start + content.rindex(":")
+    text.parts[:] = [key[:-1].rstrip()]
+    return True
+
+
+def ended_by_key(text: Text, at: int) -> bool:
+    """
+    Whether this quote opens the next key, so that the string has lost its end.
+
+    Certain after a comma or on a new line; right after text only for a property of the schema.
+    """
+    cursor = text.cursor
+    key = QUOTED_KEY.match(cursor.text, at, cursor.end)
+    if key is None or cursor.top.members is None:
+        return False
+    if VALUE_START.match(cursor.text, key.end(), cursor.end) is None:
+        return False
+    name = next(group for group in key.groups() if group is not None)
+    content = "".join(text.parts[-40:])
+    stripped = content.rstrip()
+    if stripped.endswith("{"):
+        _restarted(cursor, name, at)
+        return False
+    if text.nested or (cursor.known and name not in cursor.known):
+        return False
+    own_line = "\n" in content[len(stripped) :]
+    if not (stripped.endswith(",") or own_line or _is_new_property(cursor, name)):
+        return False
+    _end_before_key(text, at)
+    return True
+
+
+def ended_by_item(text: Text, at: int) -> bool:
+    """In an array: a quote on its own line after a comma opens the next string."""
+    cursor = text.cursor
+    if cursor.top.members is not None or not text.parts or text.nested:
+        return False
+    content = text.parts[-1]
+    stripped = content.rstrip()
+    if not stripped.endswith(",") or "\n" not in content[len(stripped) :]:
+        return False
+    _end_before_key(text, at)
+    return True
+
+
+def _is_new_property(cursor: Cursor, name: str) -> bool:
+    """A property of the schema that this object does not have yet."""
+    return (
+        name in cursor.known and name not in (cursor.top.members or {}) and name != cursor.top.key
+    )
+
+
+def _end_before_key(text: Text, at: int) -> None:
+    cursor = text.cursor
+    value = "".join(text.parts).rstrip()
+    value = value.removesuffix(",").rstrip()
+    if value.endswith('"') and cursor.text[:at].rstrip().rstrip(",").rstrip().endswith('\\"'):
+        value = value[:-1] + "\\"  # "C:\dir\", "next": the backslash was content
+    cursor.note("missing end quote", at)
+    cursor.position = at
+    text.parts[:] = [value]
+
+
+def _restarted(cursor: Cursor, name: str, at: int) -> None:
+    """`{"city": "Par{"city": "Paris"}`: the model began again; give up what came before."""
+    for frame in cursor.stack:
+        members = frame.members
+        if members is None:
+            continue
+        first = next(iter(members), frame.key)
+        if first == name:
+            brace = cursor.text.rindex("{", 0, at)
+            raise GiveUp("the object begins anew inside a string", at, brace)
+
+
+def unclosed(text: Text) -> object:
+    """No closing quote up to the end: a fence, closing brackets or the cut ends the string."""
+    cursor = text.cursor
+    if text.is_key:
+        if text.inner or text.doubled:
+            raise GiveUp("a key without a colon", text.start)
+        cursor.cut = True
+        return MISSING
+    content = "".join(text.parts)
+    raw = cursor.text[text.start : cursor.end]
+    bound = _bound(raw)
+    tail = TAIL.search(raw[:bound])
+    closers = [CLOSERS[c] for c in tail.group() if c in CLOSERS] if tail else []
+    ended = bound < len(raw) or "\n" in (tail.group().rstrip() if tail else "")
+    expected = [frame.closer for frame in reversed(cursor.stack)]
+    if tail is not None and closers and ended and closers == expected:
+        return _end_at(text, tail.start(), content, raw)
+    if bound < len(raw):
+        return _end_at(text, bound, content, raw)
+    if text.inner and closers and closers == expected:
+        raise GiveUp("a string whose end cannot be told", text.start)
+    cursor.cut = True
+    return content if cursor.partial else MISSING
+
+
+def _bound(raw: str) -> int:
+    """Where a closing fence or a special token stands in a string that has no end."""
+    mark = MARK.search(raw)
+    bound = mark.start() if mark else len(raw)
+    inner = 0
+    for fence in FENCE.finditer(raw, 0, bound):
+        if fence.group(2):
+            inner += 1  # a block of code inside the string
+        elif inner:
+            inner -= 1
+        else:
+            return len(raw[: fence.start()].rstrip())
+    return bound
+
+
+def _end_at(text: Text, length: int, content: str, raw: str) -> str:
+    """End the string after `length` characters of its raw text."""
+    cursor = text.cursor
+    dropped = len(raw) - length
+    cursor.note("missing end quote", text.start + length)
+    cursor.position = text.start + length
+    return content[: len(content) - dropped].rstrip()
+
+
+def key_after_run(text: Text, at: int) -> bool:
+    """`"…""next": 1`: the second quote opens the next key, only the comma is lost."""
+    cursor = text.cursor
+    key = QUOTED_KEY.match(cursor.text, at, cursor.end)
+    return (
+        key is not None
+        and cursor.top.members is not None
+        and not text.nested
+        and VALUE_START.match(cursor.text, key.end(), cursor.end) is not None
+    )
