@@ -7,6 +7,7 @@ import json
 import openai
 import pytest
 
+from structguard.cli import main
 from structguard.errors import ProviderError
 from structguard.guard import Guard
 from structguard.options import RetryOptions
@@ -166,3 +167,12 @@ async def test_a_callers_own_client_and_aiohttp_carry_it_too(
         async with provider(llama, transport="aiohttp") as fast:
             assert (await fast.complete(ask())).text == HELLO
             assert text_of(await collect(fast, ask())) == HELLO
+
+
+def test_the_probe_tells_what_it_can_do(llama: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", llama, "--model", "tiny", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    found = {one["name"]: one["verdict"] for one in told["results"]}
+    assert found.pop("json_schema on responses") == "ignored"
+    assert set(found.values()) == {"yes"}
+    assert told["cost"]["requests"] == 10

@@ -1,0 +1,160 @@
+"""
+`structguard probe`: ask an endpoint what it can do, and what that cost; at most ten small requests.
+
+Exit codes: 0 the model answered, 1 it answered over no API, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import count
+from typing import TYPE_CHECKING
+
+from structguard.cli.console import Console
+from structguard.errors import MissingExtra, redact
+from structguard.events import Event
+from structguard.memo import endpoint_id, open_memo
+from structguard.options import RetryOptions
+from structguard.providers import OpenAICompat
+from structguard.providers.capabilities import ProbeApi, Result, ask_all, entries, serving
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+
+_EXAMPLES = """\
+examples:
+  structguard probe http://localhost:11434/v1 --model llama3.2
+  structguard probe https://openrouter.ai/api/v1 --model org/model --api-key-env OPENROUTER_API_KEY
+  structguard probe $URL --model m --remember            # seed the memo with what was refused
+  structguard probe $URL --model m --api responses --json
+
+verdicts:
+  yes        it works; for a format: the answer was the JSON the schema asks for
+  ignored    accepted, and nothing came of it
+  refused    an error says that the endpoint cannot serve it; the guard would send without it
+  error      something else went wrong
+  not asked  no API answered, so there was nobody to ask
+
+exit codes:
+  0  the model answered over at least one API
+  1  it answered over none
+  2  wrong usage
+"""
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the command to a parser's commands."""
+    parser = subparsers.add_parser(
+        "probe",
+        help="ask an endpoint what it can do",
+        description="Ask an OpenAI-compatible endpoint what it can do: at most ten small requests.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("url", help="the base URL, such as http://localhost:11434/v1")
+    parser.add_argument("--model", required=True, help="the model to ask")
+    parser.add_argument("--api-key-env", metavar="NAME", help="the variable that holds the API key")
+    parser.add_argument("--api", choices=("chat", "responses"), help="ask over this API only")
+    parser.add_argument("--remember", action="store_true", help="put what was refused in the memo")
+    parser.add_argument("--memo", metavar="URL", help="which memo (default: disk:)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="for one request (default: 60)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask, print, remember; the exit code."""
+    import anyio  # noqa: PLC0415  after --help, which needs none of it
+
+    try:
+        providers = _providers(args)
+        memo = open_memo(args.memo, observer=_quiet) if args.remember else None
+    except (ValueError, MissingExtra) as error:
+        print(f"structguard probe: {redact(str(error))}", file=sys.stderr)
+        return 2
+    results = anyio.run(_ask, providers, args.model)
+    kept = 0
+    if memo is not None:
+        with memo:
+            found = entries(results, endpoint_id(args.url), args.model, wall=time.time())
+            kept = sum([memo.remember(entry) for entry in found])
+    _print(args, results, kept)
+    return 0 if serving(results) else 1
+
+
+async def _ask(providers: Mapping[ProbeApi, OpenAICompat], model: str) -> list[Result]:
+    asked = count(1)
+    try:
+        return await ask_all(
+            providers,
+            model,
+            progress=lambda name: print(f"asking {next(asked)}: {name} …", file=sys.stderr),
+        )
+    finally:
+        for provider in providers.values():
+            await provider.aclose()
+
+
+def _providers(args: argparse.Namespace) -> Mapping[ProbeApi, OpenAICompat]:
+    key = None
+    if args.api_key_env is not None:
+        key = os.environ.get(args.api_key_env, "").strip() or None
+        if key is None:
+            raise ValueError(f"--api-key-env: the variable {args.api_key_env} is not set")
+    apis: tuple[ProbeApi, ...] = (args.api,) if args.api else ("chat", "responses")
+    return {
+        api: OpenAICompat(
+            args.url,
+            api_key=key,
+            api=api,
+            timeout=args.timeout,
+            retry=RetryOptions(attempts=1),
+            observer=_quiet,
+        )
+        for api in apis
+    }
+
+
+def _quiet(event: Event, /) -> None:
+    """The table says it."""
+
+
+def _print(args: argparse.Namespace, results: Sequence[Result], kept: int) -> None:
+    cost = {
+        "requests": sum(one.requests for one in results),
+        "seconds": round(sum(one.seconds for one in results), 3),
+        "input_tokens": sum(one.input_tokens for one in results),
+        "output_tokens": sum(one.output_tokens for one in results),
+    }
+    if args.json:
+        told = {"endpoint": endpoint_id(args.url), "model": args.model, "cost": cost}
+        print(
+            json.dumps({**told, "remembered": kept, "results": [*map(asdict, results)]}, indent=2)
+        )
+        return
+    console = Console(sys.stdout)
+    console.heading(f"{args.model} at {endpoint_id(args.url)}")
+    rows = [
+        (one.name, one.api, one.verdict, f"{one.seconds:.2f} s" if one.requests else "", one.detail)
+        for one in results
+    ]
+    console.table(("question", "api", "verdict", "time", "detail"), rows)
+    console.line()
+    console.line(
+        f"{cost['requests']} requests, {cost['seconds']:.1f} s, {cost['input_tokens']} tokens in,"
+        f" {cost['output_tokens']} out"
+    )
+    if args.remember:
+        console.line(f"{kept} new {'entry' if kept == 1 else 'entries'} in the memo")
