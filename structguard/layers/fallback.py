@@ -11,10 +11,12 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
 from structguard.events import ChainExhausted, Observer
 from structguard.layers.breaker import Breaker, Judge, one_line
-from structguard.layers.links import Link, built, link_names, usable
+from structguard.layers.links import Link, link_names, usable
 from structguard.layers.outage import kind_of, rule_of
 from structguard.layers.partition import LinkView
 from structguard.observe import log_events
@@ -70,25 +72,26 @@ class FallbackChain:
         judge: Judge = rule_of,
     ) -> None:
         kept = usable(tuple(links), observer)
-        names = link_names(kept)
+        names = link_names([link for link, _ in kept])
         self._observer = observer
         self._clock = clock
         self._judge = judge
         self._breaker = Breaker(names, options=options, clock=clock, observer=observer, judge=judge)
         self._links = tuple(
-            self._entry(index, name, link, guard)
-            for index, (name, link) in enumerate(zip(names, kept, strict=True))
+            self._entry(index, name, link.model, provider, guard)
+            for index, (name, (link, provider)) in enumerate(zip(names, kept, strict=True))
         )
         self.protected = all(getattr(e.provider, "protected", False) for e in self._links)
 
-    def _entry(self, index: int, name: str, link: Link, guard: Guarding | None) -> _Entry:
-        provider = built(link)
+    def _entry(
+        self, index: int, name: str, model: str | None, provider: Provider, guard: Guarding | None
+    ) -> _Entry:
         if guard is not None and not getattr(provider, "protected", False):
-            provider = guard.protect(provider, model=link.model)
+            provider = guard.protect(provider, model=model)
         return _Entry(
             name=name,
             provider=provider,
-            model=link.model,
+            model=model,
             complete=stack((self._breaker.layer(index),), provider.complete),
             stream=self._breaker.stream_layer(index)(provider.stream),
         )
@@ -230,6 +233,17 @@ class FallbackChain:
                 told = f"{self._links[0].name}: {first.message}; {entry.name} is healthy"
                 return Status(health="degraded", message=told, latency=found.latency)
         return first
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
     async def aclose(self) -> None:
         """Close every link's provider, each once."""

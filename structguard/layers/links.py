@@ -22,7 +22,7 @@ class Link:
     name: str | None = None
 
 
-def usable(links: Sequence[Link], observer: Observer) -> tuple[Link, ...]:
+def usable(links: Sequence[Link], observer: Observer) -> tuple[tuple[Link, Provider], ...]:
     """The links without doubles and without those that cannot be used; never without the first."""
     if not links:
         raise ValueError("a FallbackChain needs at least one Link")
@@ -30,39 +30,31 @@ def usable(links: Sequence[Link], observer: Observer) -> tuple[Link, ...]:
         raise ValueError(
             "the first Link has no provider; it is what the chain stands for and is never dropped"
         )
-    kept: list[Link] = []
+    kept: list[tuple[Link, Provider]] = []
     for link in links:
         reason = _why_not(link, kept)
-        if reason is None:
-            kept.append(link)
+        if reason is None and link.provider is not None:
+            kept.append((link, link.provider))
         else:
+            reason = reason or "its provider could not be built"
             observer(LinkDropped(link=_plain_name(link), reason=reason))
     return tuple(kept)
 
 
-def _why_not(link: Link, kept: Sequence[Link]) -> str | None:
-    """Why a link is left out. A first link without a credential stays: its call says so."""
-    if link.provider is None:
-        return "its provider could not be built"
-    for other in kept:
-        same = link.provider is other.provider or _target(link) == _target(other)
-        if same and link.model == other.model:
+def _why_not(link: Link, kept: Sequence[tuple[Link, Provider]]) -> str | None:
+    """Why a built link is left out. A first one without a credential stays: its call says so."""
+    for other, provider in kept:
+        if link.model == other.model and _same(link.provider, provider):
             return f"the same provider and model as link {_plain_name(other)!r}"
     if kept and getattr(link.provider, "missing_credential", False):
         return "its provider has no credential"
     return None
 
 
-def _target(link: Link) -> tuple[str, str]:
-    provider = built(link)
-    return provider.id, provider.base_url
-
-
-def built(link: Link) -> Provider:
-    """A usable link's provider."""
-    if link.provider is None:
-        raise ValueError(f"link {link.name!r} has no provider")
-    return link.provider
+def _same(one: Provider | None, other: Provider) -> bool:
+    if one is None:
+        return False
+    return one is other or (one.id, one.base_url) == (other.id, other.base_url)
 
 
 def _plain_name(link: Link) -> str:

@@ -599,7 +599,8 @@ async def test_status_is_the_primarys_or_degraded(scripts: Iterable[Script], hea
 
 async def test_closing_a_chain_closes_every_provider_once() -> None:
     one, two = Script(id="one"), Script(id="two")
-    await FallbackChain([Link(one, "a"), Link(one, "b"), Link(two)]).aclose()
+    async with FallbackChain([Link(one, "a"), Link(one, "b"), Link(two)]) as chain:
+        await chain.complete(ASK)
     assert (one.closed, two.closed) == (1, 1)
 
 

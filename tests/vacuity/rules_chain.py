@@ -21,23 +21,21 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "chain: breaker and degrade swapped",
         FALLBACK,
-        """        provider = built(link)
-        if guard is not None and not getattr(provider, "protected", False):
-            provider = guard.protect(provider, model=link.model)
+        """        if guard is not None and not getattr(provider, "protected", False):
+            provider = guard.protect(provider, model=model)
         return _Entry(
             name=name,
             provider=provider,
-            model=link.model,
+            model=model,
             complete=stack((self._breaker.layer(index),), provider.complete),
 """,
-        """        provider = built(link)
-        provider.complete = stack((self._breaker.layer(index),), provider.complete)
+        """        provider.complete = stack((self._breaker.layer(index),), provider.complete)
         if guard is not None and not getattr(provider, "protected", False):
-            provider = guard.protect(provider, model=link.model)
+            provider = guard.protect(provider, model=model)
         return _Entry(
             name=name,
             provider=provider,
-            model=link.model,
+            model=model,
             complete=provider.complete,
 """,
         _one("test_a_handled_refusal_is_a_success_to_the_breaker_though_every_kind_counts", ORDER),
