@@ -79,7 +79,7 @@ BREAKAGES: list[tuple[Callable[[Path], None], tuple[str, bool]]] = [
 
 
 @pytest.mark.parametrize(
-    ("breakage", "told"), BREAKAGES, ids=lambda value: getattr(value, "__name__", "")
+    ("breakage", "told"), BREAKAGES, ids=[breakage.__name__ for breakage, _ in BREAKAGES]
 )
 def test_a_store_broken_while_running_is_told_once_and_calls_go_on(
     place: Path,
