@@ -11,7 +11,7 @@ import re
 from array import array
 from typing import Final
 
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|["{}\[\]]', re.DOTALL)
+TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|["{}\[\]]', re.DOTALL)
 _CLOSERS: Final = {"}": "{", "]": "["}
 _MOST_LOST: Final = 4  # times the length of the text
 _UNKNOWN: Final = 0
@@ -44,7 +44,7 @@ class Brackets:
         pairs: list[int] = []  # opened and closed on the way: start, end, start, end, …
         stack: list[int] = []
         outcome = NEVER
-        for token in _TOKEN.finditer(text, start, end):
+        for token in TOKEN.finditer(text, start, end):
             at = token.start()
             char = text[at]
             if char == '"':

@@ -111,7 +111,7 @@ def _stands_out(candidate: Candidate, text: str) -> bool:
     """Whether a value begins its own line or follows a colon, a mark or a fence."""
     start = candidate.span[0]
     before = text[max(0, start - 80) : start].rstrip(" \t")
-    return candidate.fenced or not before or before[-1] in "\n:>`=;\uff1a"
+    return candidate.fenced or not before or before.endswith("*/") or before[-1] in "\n:>`=;\uff1a"
 
 
 def fitted(candidate: Candidate, target: Target, *, coerce: bool) -> Candidate | None:

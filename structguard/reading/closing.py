@@ -26,14 +26,12 @@ from structguard.reading.lookahead import (
     ODD_KEY,
     QUOTED_KEY,
     QUOTES,
+    SCALAR_ITEM,
     skip,
 )
 from structguard.reading.marks import MARK
 
 _JOINED = re.compile(r"\+\s{0,80}[\"']")
-_SCALAR_ITEM = re.compile(
-    r"(?:-?[0-9][0-9.eE+-]{0,30}|true|false|null|None|True|False)\s{0,40}(?:[,\]]|\Z)"
-)
 # Words between a closing quote and the bracket: "12" USD}. By whether the quote was a single one.
 _JUNK = {
     single: re.compile(rf"[\w(][^{quote}\n,\[\]{{}}:]{{0,60}}[\]}}]\s{{0,80}}(?:[,\]}}]|\Z)")
@@ -73,7 +71,7 @@ def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False
         return True
     char = text[position]
     if char in COMMAS or char == ";":
-        return not nested and _after_comma(cursor, position + 1)
+        return not nested and _after_comma(cursor, position + 1, after)
     if char in CLOSERS:
         return _at_closer(cursor, position, nested=nested)
     if nested:
@@ -114,17 +112,16 @@ def _comma_missing(cursor: Cursor, after: int, position: int) -> bool:
         return (
             text[position] in QUOTES
             or (newline and text[position] in "{[")
-            or _SCALAR_ITEM.match(text, position, end) is not None
+            or SCALAR_ITEM.match(text, position, end) is not None
         )
     if QUOTED_KEY.match(text, position, end):
         return True
     return newline and BARE_KEY.match(text, position, end) is not None
 
 
-def _after_comma(cursor: Cursor, position: int) -> bool:
+def _after_comma(cursor: Cursor, position: int, after: int) -> bool:
     """What follows a comma after a quote: a member of the innermost container?"""
     text, end, top = cursor.text, cursor.end, cursor.top
-    start = position
     position = skip(text, position, end)
     if position >= end:
         return True
@@ -134,7 +131,7 @@ def _after_comma(cursor: Cursor, position: int) -> bool:
         return True
     if top.members is None:
         return _starts_value(cursor, position)
-    return _starts_member(cursor, start, position)
+    return _starts_member(cursor, after, position)
 
 
 def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:

@@ -90,6 +90,7 @@ class Cursor:
     quoted: int = 0  # strings in quotes, and numbers and literals as values
     bare: int = 0  # unquoted text taken as a string
     doubled: bool = False  # its keys are in doubled quotes: ""key""
+    last_bare: bool = False  # the value read last was unquoted words
     cut: bool = False  # the text ended inside
     expects_separator: bool = False  # a value was read: a comma or a closer comes next
 

@@ -62,6 +62,9 @@ JUNK_BEFORE_KEY = re.compile(r"[A-Za-z_]\w{0,40}\s{1,9}(?=[\"'][^\"'\n]{1,80}[\"
 NUMBER_KEY = re.compile(
     r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?\s{0,9}:\s{0,9}(?:[\"'{\[\d-]|true|false|null)"
 )
+SCALAR_ITEM = re.compile(
+    r"(?:-?[0-9][0-9.eE+-]{0,30}|(?:true|false|null|None|True|False)\b)\s{0,40}(?:[,\]\n]|\Z|(?<=\s)[-0-9tfnTFN])"
+)
 SURPLUS = re.compile(rf"[{SPACE}]{{0,40}},[{SPACE}]{{0,40}}[\"'][^\"'\n]{{1,80}}[\"'][ ]{{0,10}}:")
 TAIL = re.compile(rf"[{SPACE}}}\])]*\Z")
 

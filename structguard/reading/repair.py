@@ -69,7 +69,9 @@ def repair(
         while cursor.stack:
             _STEPS[_state(cursor)](cursor)
     except GiveUp as error:
-        error.structured = cursor.quoted > 1
+        error.structured = cursor.quoted > 0 and any(
+            frame.members or frame.items or frame.key is not None for frame in cursor.stack
+        )
         raise
     return Repaired(
         root.value,
@@ -225,12 +227,15 @@ def _quoted_value(cursor: Cursor) -> None:
         cursor.position += 1
     value = read_string(cursor, is_key=False)
     cursor.quoted += 1
+    cursor.last_bare = False
     finish_value(cursor, value)
 
 
 def _bare_value(cursor: Cursor) -> None:
     depth = len(cursor.stack)
+    words = cursor.bare
     value = read_bare(cursor)
+    cursor.last_bare = cursor.bare > words
     if len(cursor.stack) > depth:  # a call was opened
         cursor.expects_separator = False
         return

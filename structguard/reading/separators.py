@@ -17,6 +17,7 @@ from structguard.reading.lookahead import (
     OPENERS,
     QUOTED_KEY,
     QUOTES,
+    SCALAR_ITEM,
     skip,
 )
 from structguard.reading.strings import read_string
@@ -49,11 +50,19 @@ def after_in_array(cursor: Cursor) -> None:
     if ELLIPSIS.match(text, position, cursor.end):
         cursor.expects_separator = False
         return
-    if text[position] in QUOTES or text[position] in OPENERS:
+    if text[position] in QUOTES or text[position] in OPENERS or _unquoted_item(cursor):
         cursor.note("missing comma", position)
         cursor.expects_separator = False
         return
     _stop_at_prose(cursor)
+
+
+def _unquoted_item(cursor: Cursor) -> bool:
+    """A number or literal behind a value; on the next line, a word behind an unquoted one."""
+    text, position = cursor.text, cursor.position
+    if SCALAR_ITEM.match(text, position, cursor.end):
+        return True
+    return cursor.last_bare and _blank_before(cursor).count("\n") == 1
 
 
 def after_in_object(cursor: Cursor) -> None:

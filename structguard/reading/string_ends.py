@@ -6,10 +6,15 @@ What runs to the end of the text without any of these is cut, not closed. Source
 
 from __future__ import annotations
 
+from typing import Final
+
+from structguard.reading.brackets import TOKEN
 from structguard.reading.cursor import MISSING, Cursor, GiveUp
 from structguard.reading.lookahead import CLOSERS, QUOTED_KEY, TAIL, VALUE_START
 from structguard.reading.marks import FENCE, MARK
 from structguard.reading.string_state import Text
+
+_WINDOW: Final = 4000  # characters in which the end of an object inside a string is looked for
 
 
 def key_without_end(text: Text, at: int) -> bool:
@@ -92,7 +97,20 @@ def _restarted(cursor: Cursor, name: str, at: int) -> None:
         first = next(iter(members), frame.key)
         if first == name:
             brace = cursor.text.rindex("{", 0, at)
+            if _is_content(cursor, brace):
+                return
             raise GiveUp("the object begins anew inside a string", at, brace)
+
+
+def _is_content(cursor: Cursor, brace: int) -> bool:
+    """Whether the object at this brace ends inside the string: more quotes follow it."""
+    depth = 0
+    for token in TOKEN.finditer(cursor.text, brace, min(cursor.end, brace + _WINDOW)):
+        char = token.group()
+        depth += (char in "{[") - (char in "}]")
+        if depth == 0:
+            return cursor.text.find('"', token.end(), cursor.end) >= 0
+    return False
 
 
 def unclosed(text: Text) -> object:
