@@ -14,7 +14,7 @@ import anyio
 import jiter
 from anyio.lowlevel import RunVar
 
-from structguard.errors import ProviderError
+from structguard.errors import ProviderError, redact
 from structguard.events import ApiLookupFailed, Observer
 from structguard.http import ExchangeFailed, Response
 from structguard.service import Clock
@@ -80,7 +80,9 @@ class Lookup:
         except TimeoutError:
             self._failed(answer, f"no answer within {TIMEOUT:g} s")
         except (ExchangeFailed, ProviderError, ValueError) as error:
-            self._failed(answer, str(error))
+            self._failed(answer, redact(str(error)))
+        except Exception as error:  # noqa: BLE001  nobody's call fails for a look-up
+            self._failed(answer, type(error).__name__)
         else:
             answer.models, answer.asked, answer.known = models, self._clock(), True
             answer.failures, answer.again = 0, 0.0
