@@ -51,6 +51,8 @@ _DIFFERENT: Mapping[str, Callable[[object], bool]] = MappingProxyType(
         "dependencies": lambda _value: True,  # asserted by one after draft 7
         "contentEncoding": lambda _value: True,  # asserted by one in drafts 6 and 7
         "contentMediaType": lambda _value: True,
+        "unevaluatedItems": lambda _value: True,  # what counts as looked at, in nested cases
+        "unevaluatedProperties": lambda _value: True,
         "$dynamicRef": lambda _value: True,
         "$recursiveRef": lambda _value: True,
         "$vocabulary": lambda _value: True,

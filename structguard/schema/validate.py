@@ -70,7 +70,7 @@ class Validator:
                 if self._recursive:
                     pack(value, 2)  # its depth limit of 2,000 protects the engine's stack
                 return self._fast.is_valid(value)
-            except ValueError:  # not a verdict: odd characters, limits; the slow engine decides
+            except Exception:  # noqa: BLE001, S110  no verdict (odd characters, limits): ask the other
                 pass
         try:
             return self._slow().is_valid(value)

@@ -94,4 +94,4 @@ def test_the_suite_is_whole(draft: str) -> None:
 def test_the_fast_engine_answers_most_of_the_suite(draft: str) -> None:
     pytest.importorskip("jsonschema_rs")
     engines = [validator(schema_of(draft, group)).engine for group in local(draft)]
-    assert engines.count("jsonschema-rs") > 0.85 * len(engines)
+    assert engines.count("jsonschema-rs") > 0.6 * len(engines)
