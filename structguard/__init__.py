@@ -14,56 +14,85 @@ if TYPE_CHECKING:
     from structguard.errors import ParseError, ProviderError
     from structguard.flow.report import Info, info, watch
     from structguard.guard import Guard, guarded, unwrap, wrap
+    from structguard.layers.fallback import FallbackChain
+    from structguard.layers.links import Link
+    from structguard.layers.outage import is_outage
     from structguard.options import Policy
-    from structguard.reading import ABSTAIN, NOTHING, Parsed, Read, parse, readers
+    from structguard.providers import Anthropic, Bedrock, Google, OpenAI, OpenAICompat
+    from structguard.reading import ABSTAIN, NOTHING, Parsed, PartialParser, Read, parse, readers
     from structguard.refusal import detect_refusal, is_refusal
+    from structguard.subcalls import Outcome, Skip, subcall
     from structguard.types import Completion, Refusal, Request
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "ABSTAIN": "reading",
+    "Anthropic": "providers",
+    "Bedrock": "providers",
     "Completion": "types",
+    "FallbackChain": "layers.fallback",
+    "Google": "providers",
     "Guard": "guard",
     "Info": "flow.report",
+    "Link": "layers.links",
     "NOTHING": "reading",
+    "OpenAI": "providers",
+    "OpenAICompat": "providers",
+    "Outcome": "subcalls",
     "ParseError": "errors",
     "Parsed": "reading",
+    "PartialParser": "reading",
     "Policy": "options",
     "ProviderError": "errors",
     "Read": "reading",
     "Refusal": "types",
     "Request": "types",
+    "Skip": "subcalls",
     "detect_refusal": "refusal",
     "guarded": "guard",
     "info": "flow.report",
+    "is_outage": "layers.outage",
     "is_refusal": "refusal",
     "parse": "reading",
     "readers": "reading",
+    "subcall": "subcalls",
     "unwrap": "guard",
     "watch": "flow.report",
     "wrap": "guard",
 }
 
-__all__ = [  # noqa: RUF022  as the design lists them
+__all__ = [
     "ABSTAIN",
+    "NOTHING",
+    "Anthropic",
+    "Bedrock",
     "Completion",
+    "FallbackChain",
+    "Google",
     "Guard",
     "Info",
-    "NOTHING",
+    "Link",
+    "OpenAI",
+    "OpenAICompat",
+    "Outcome",
     "ParseError",
     "Parsed",
+    "PartialParser",
     "Policy",
     "ProviderError",
     "Read",
     "Refusal",
     "Request",
+    "Skip",
     "detect_refusal",
     "guarded",
     "info",
+    "is_outage",
     "is_refusal",
     "parse",
     "readers",
+    "subcall",
     "unwrap",
     "watch",
     "wrap",
