@@ -25,7 +25,7 @@ def mem0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:  # a foreign m
     monkeypatch.setenv("MEM0_DIR", str(tmp_path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pytest.importorskip("mem0", reason="mem0 is not installed (make test-memory)")
+        return pytest.importorskip("mem0", reason="mem0 is not installed (make test-real)")
 
 
 @contextmanager
