@@ -10,14 +10,10 @@ from dataclasses import dataclass, field
 import anyio
 from pretend import model
 
+import structguard as sg
 from structguard import memory
 from structguard.events import Event, LinkAway, RefusalRemembered
-from structguard.guard import Guard
-from structguard.layers.fallback import FallbackChain, Link
-from structguard.providers import OpenAICompat
-from structguard.subcalls import Outcome
 from structguard.testing import RefusingEndpoint
-from structguard.types import Request
 
 TURNS = (
     "I want to plan a trip to Lisbon.",
@@ -41,7 +37,7 @@ FACTS = (
 class Report:
     """What happened over all turns."""
 
-    outcomes: list[tuple[str, Outcome[object, object]]] = field(default_factory=list)
+    outcomes: list[tuple[str, sg.Outcome[object, object]]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     asked: tuple[int, int] = (0, 0)  # requests to the endpoint, to the fallback
 
@@ -64,7 +60,7 @@ class Report:
 class Pipeline:
     """A conversation with a memory. All calls go through one chain; sub-calls in own partitions."""
 
-    def __init__(self, chain: FallbackChain, report: Report, session: str = "demo") -> None:
+    def __init__(self, chain: sg.FallbackChain, report: Report, session: str = "demo") -> None:
         self.chain = chain
         self.session = session
         self.report = report
@@ -82,7 +78,7 @@ class Pipeline:
         self._note("rewriter", rewritten)
         found = self.retrieve(rewritten.value or message)
         told = "\n".join(fact.text for fact in found)
-        request = Request(
+        request = sg.Request(
             messages=[
                 {"role": "system", "content": f"You know:\n{told}"},
                 {"role": "user", "content": rewritten.value or message},
@@ -96,7 +92,7 @@ class Pipeline:
         self.history += [f"user: {message}", f"assistant: {reply}"]
         return reply
 
-    async def close(self) -> Outcome[memory.Lesson]:
+    async def close(self) -> sg.Outcome[memory.Lesson]:
         """What the conversation taught."""
         episodes = [memory.Episode(line, ("travel",)) for line in self.history[::2]]
         lesson = await self.distill(self.chain, episodes, session=self.session)
@@ -108,7 +104,7 @@ class Pipeline:
         words = set(query.lower().split())
         return sorted(self.facts, key=lambda m: -len(words & set(m.text.lower().split())))[:2]
 
-    def _note(self, name: str, outcome: Outcome[object, object]) -> None:
+    def _note(self, name: str, outcome: sg.Outcome[object, object]) -> None:
         self.report.outcomes.append((name, outcome))
 
 
@@ -116,12 +112,16 @@ async def run(*, guarded: bool = True) -> Report:
     """All turns over a real endpoint that refuses formats; a fallback stands by."""
     report = Report()
     watch = report.events.append
-    guard = Guard(memo="memory:", observer=watch) if guarded else None
+    guard = sg.Guard(memo="memory:", observer=watch) if guarded else None
     with RefusingEndpoint("refuse404", answer=model) as cloud, RefusingEndpoint("enforce") as local:
-        links = [Link(OpenAICompat(cloud.base_url, id="cloud", observer=watch), "vendor/model")]
+        links = [
+            sg.Link(sg.OpenAICompat(cloud.base_url, id="cloud", observer=watch), "vendor/model")
+        ]
         if guarded:  # --bare shows the endpoint alone: its refusals are final
-            links.append(Link(OpenAICompat(local.base_url, id="local", observer=watch), "small"))
-        chain = FallbackChain(links, guard=guard, observer=watch)
+            links.append(
+                sg.Link(sg.OpenAICompat(local.base_url, id="local", observer=watch), "small")
+            )
+        chain = sg.FallbackChain(links, guard=guard, observer=watch)
         pipeline = Pipeline(chain, report)
         for message in TURNS:
             await pipeline.turn(message)
