@@ -66,8 +66,7 @@ MUTATIONS = [
     flow(
         "remembered before the retry",
         "        retried = yield",
-        "        yield from self.remember(refusal, sent.status, expired)\n"
-        "        retried = yield",
+        "        yield from self.remember(refusal, sent.status, expired)\n        retried = yield",
     ),
     flow("an empty retry is remembered", "        if retried.answered:\n", "        if True:\n"),
     flow(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 
@@ -28,33 +30,54 @@ def mutations() -> Iterator[Mutation]:
         yield from module.MUTATIONS
 
 
+@dataclass
+class Mutant:
+    """A copy of package and tests that a mutation may spoil and must restore, and who runs it."""
+
+    root: Path
+    output: Path
+    runner: subprocess.Popen[str]
+
+    def run(self, tests: tuple[str, ...]) -> int:
+        assert self.runner.stdin is not None
+        assert self.runner.stdout is not None
+        self.runner.stdin.write(json.dumps(tests) + "\n")
+        self.runner.stdin.flush()
+        return int(self.runner.stdout.readline())
+
+
 @pytest.fixture(scope="session")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One copy of package and tests that a mutation may spoil and must restore."""
+def mutant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mutant]:
     root = tmp_path_factory.mktemp("mutant")
     ignore = shutil.ignore_patterns("__pycache__", "vacuity")
-    shutil.copytree(ROOT / "structguard", root / "structguard", ignore=ignore)
-    shutil.copytree(ROOT / "tests", root / "tests", ignore=ignore)
+    for name in ("structguard", "tests", "examples"):
+        if (ROOT / name).exists():
+            shutil.copytree(ROOT / name, root / name, ignore=ignore)
     shutil.copy(ROOT / "pyproject.toml", root)
-    return root
+    output = root / "output.txt"
+    runner = subprocess.Popen(  # noqa: S603  our own interpreter on our own file
+        [sys.executable, str(Path(__file__).with_name("runner.py")), str(output)],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with runner:
+        yield Mutant(root, output, runner)
+        assert runner.stdin is not None
+        runner.stdin.close()
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("mutation", list(mutations()), ids=lambda mutation: mutation.name)
-def test_breaking_the_rule_turns_its_tests_red(mutation: Mutation, copy: Path) -> None:
-    target = copy / mutation.file
+def test_breaking_the_rule_turns_its_tests_red(mutation: Mutation, mutant: Mutant) -> None:
+    target = mutant.root / mutation.file
     whole = target.read_text()
     assert whole.count(mutation.old) == 1, "the mutated text must occur exactly once"
     target.write_text(whole.replace(mutation.old, mutation.new))
     try:
-        run = subprocess.run(  # noqa: S603  our own interpreter on our own files
-            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mutation.tests],
-            cwd=copy,
-            env={**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        code = mutant.run(mutation.tests)
     finally:
         target.write_text(whole)
-    assert run.returncode == 1, run.stdout[-2000:] + run.stderr[-2000:]
+    assert code == pytest.ExitCode.TESTS_FAILED, mutant.output.read_text()[-2000:]

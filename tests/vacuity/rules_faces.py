@@ -1,0 +1,174 @@
+"""What the faces promise, each promise broken on purpose (wrap, guarded, degrade)."""
+
+from __future__ import annotations
+
+from tests.vacuity.mutation import Mutation
+
+REPLY = "structguard/clients/openai_reply.py"
+SDK = "structguard/clients/openai_sdk.py"
+FUNCTION = "structguard/clients/function.py"
+DEGRADE = "structguard/layers/degrade.py"
+STREAMS = "structguard/clients/streams.py"
+HEALING = "structguard/clients/healing.py"
+WRAP, STREAM_TESTS = "tests/clients/test_wrap.py", "tests/clients/test_wrap_streams.py"
+GUARDED, DEGRADED = "tests/clients/test_guarded.py", "tests/layers/test_degrade.py"
+
+
+def one(name: str, file: str, old: str, new: str, tests: str, only: str) -> Mutation:
+    return Mutation(name, file, old, new, (tests, "-k", only))
+
+
+MUTATIONS = [
+    one(
+        "wrap changes strict json",
+        HEALING,
+        '            return Healed(text, "json")\n',
+        '            return Healed(compact(value), "json")\n',
+        WRAP,
+        "byte_for_byte",
+    ),
+    one(
+        "wrap takes a misfit after a degraded send",
+        HEALING,
+        "if not degraded or _looks_right(value, asked()):",
+        "if True:",
+        WRAP,
+        "unwrapped",
+    ),
+    one(
+        "wrap believes an error in a 200",
+        REPLY,
+        "        if error is not None:\n            raise self.error_of(error)\n",
+        "",
+        WRAP,
+        "error_object or no_reply",
+    ),
+    one(
+        "wrap remembers an empty retry",
+        REPLY,
+        "self.answered = is_answer(reply, self.call.api)\n        if self.watch_prose",
+        "self.answered = True\n        if self.watch_prose",
+        WRAP,
+        "empty_or_cut",
+    ),
+    one(
+        "wrap guards a format of the operator's own",
+        SDK,
+        'guardable = guardable and not {"response_format", "text"}.intersection(extra)',
+        'guardable = guardable or bool({"response_format", "text"}.intersection(extra))',
+        WRAP,
+        "operators_own",
+    ),
+    one(
+        "wrap forgets its copies",
+        SDK,
+        '"copy": copy, "with_options": copy, ',
+        "",
+        WRAP,
+        "copies or unwrapping",
+    ),
+    one(
+        "wrap changes the caller's options",
+        SDK,
+        "            options.json_data = dict(effect.call.body)\n",
+        "            self.options.json_data.clear()\n",
+        WRAP,
+        "second_request_is or callers_options",
+    ),
+    one(
+        "a stream is handed on before its first event",
+        REPLY,
+        '        if len(head) == 1 and get(event, "type") == "error":\n',
+        '        return True\n        if len(head) == 1 and get(event, "type") == "error":\n',
+        STREAM_TESTS,
+        "remembered or bare_json",
+    ),
+    one(
+        "held text is lost when a stream breaks",
+        REPLY,
+        "            yield from healer.rest()\n            raise\n",
+        "            raise\n",
+        STREAM_TESTS,
+        "breaks",
+    ),
+    one(
+        "held text is lost when a stream ends early",
+        REPLY,
+        "            _close(events)\n        yield from healer.rest()\n",
+        "            _close(events)\n",
+        STREAM_TESTS,
+        "ends_early",
+    ),
+    one(
+        "json streams are held",
+        STREAMS,
+        "            held.passing = True\n            return False\n",
+        "",
+        STREAM_TESTS,
+        "untouched",
+    ),
+    one(
+        "a degraded stream is not healed",
+        STREAMS,
+        "if not self.degraded and not held.carrier and _starts_as_json(held.text, self.asked):",
+        "if True:",
+        STREAM_TESTS,
+        "bare_json",
+    ),
+    one(
+        "guarded passes None where it could leave out",
+        FUNCTION,
+        "{self.guard.format: _ABSENT if optional else None}",
+        "{self.guard.format: None}",
+        GUARDED,
+        "left_out or once_more",
+    ),
+    one(
+        "guarded remembers what it cannot see",
+        FUNCTION,
+        "answered=_answers(value))",
+        "answered=True)",
+        GUARDED,
+        "remembered",
+    ),
+    one(
+        "guarded gives the second call the whole time",
+        FUNCTION,
+        "return effect.call.within(effect.budget).bound",
+        "return effect.call.bound",
+        GUARDED,
+        "timeout",
+    ),
+    one(
+        "a protected provider's sends share no budget",
+        DEGRADE,
+        "        if not budget.spent:\n            return request\n",
+        "        if request:\n            return request\n",
+        DEGRADED,
+        "share_one_budget",
+    ),
+    one(
+        "a protected provider does not count the first send",
+        DEGRADE,
+        "requests = reply.requests + budget.spent",
+        "requests = reply.requests",
+        DEGRADED,
+        "same_provider",
+    ),
+    one(
+        "a retried stream is judged by its first event alone",
+        DEGRADE,
+        "if not confirm or _is_sign(event):",
+        "if True:",
+        DEGRADED,
+        "opened_again",
+    ),
+    one(
+        "protecting twice protects twice",
+        "structguard/guard.py",
+        'if getattr(provider, "protected", False):',
+        "if False:",
+        DEGRADED,
+        "twice",
+    ),
+]

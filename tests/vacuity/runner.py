@@ -1,0 +1,48 @@
+"""
+Runs pytest in forks of one warm process: third-party imports are paid once, ours anew each time.
+
+One JSON list of pytest arguments a line on stdin, one exit code a line on stdout; the working
+directory holds the copy of package and tests. Output goes to the file named first.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+WARM = (
+    "aiohttp", "anyio", "diskcache", "httpx2", "hypothesis", "jsonschema", "openai", "openai.resources",
+    "openai.types.chat", "openai.lib.streaming.chat", "pydantic", "pytest", "pytest_httpserver",
+    "jsonschema_rs", "trio",
+)  # fmt: skip
+
+
+def fork(arguments: list[str], output: Path) -> int:
+    """The exit code of pytest in a fork of this process."""
+    child = os.fork()
+    if child == 0:
+        with output.open("w") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        import pytest  # noqa: PLC0415  warm already
+
+        os._exit(int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *arguments])))
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def main() -> None:
+    sys.path.insert(0, str(Path.cwd()))
+    for name in WARM:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    for line in sys.stdin:
+        print(fork(json.loads(line), Path(sys.argv[1])), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
