@@ -29,7 +29,7 @@ _WORDS: Final[dict[str, object]] = {
 }  # fmt: skip
 _NO_VALUE: Final = {"undefined", "nan", "infinity", "-infinity", "+infinity", "inf", "-inf"}
 _ODD_NUMBER = re.compile(
-    r"[-+]?(?:[0-9]+(?:_[0-9]+)*)?\.?(?:[0-9]+(?:_[0-9]+)*)?(?:[eE][-+]?[0-9]+)?\Z"
+    r"[-+]?(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z"
 )
 _HALF_NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]*(?:[eE][-+]?)?\Z")
 _CALL = re.compile(rf"(?:new\s)?[A-Za-z_][\w.]{{0,40}}\((?=[{SPACE}]{{0,40}}[\"'\d{{\[)-])")

@@ -11,10 +11,16 @@ import re
 
 import jiter
 
+from structguard.reading.marks import MARK
 from structguard.reading.strict import NotStrict, holds_infinity
 
 _OUTSIDE = re.compile(r'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _NUMBER_AT_END = re.compile(r"[-+.0-9eE]+\Z")
+
+
+def _ends_in_mark(text: str) -> bool:
+    tail = text[-60:].rstrip()
+    return any(mark.end() == len(tail) for mark in MARK.finditer(tail))
 
 
 def cut_json(text: str, *, partial: bool) -> object:
@@ -28,6 +34,8 @@ def cut_json(text: str, *, partial: bool) -> object:
     in_string = outside is not None and outside.end() < len(text)
     if not in_string and not partial and (number := _NUMBER_AT_END.search(text[-5000:])):
         text = text[: len(text) - len(number.group())]
+    if in_string and _ends_in_mark(text):
+        raise NotStrict("a special token ends the text")
     try:
         read: object = jiter.from_json(
             text.encode(),

@@ -257,16 +257,21 @@ def _lost(job: _Job, found: Found) -> Choice | None:
     return choose([candidate], job.target, job.text, coerce=job.coerce)
 
 
+def _is_reasoning(text: str) -> bool:
+    """Whether nothing is left of a text without its reasoning."""
+    return not regions(text)[0] or not without_reasoning(text).strip()
+
+
 def _reason(job: _Job, found: Found, choice: Choice) -> ParseReason:
     """The one word for why there is no value."""
     count = len(found.candidates)
     facts: tuple[tuple[ParseReason, bool], ...] = (
-        ("too_deep", found.too_deep and not count),
+        ("too_deep", found.too_deep),
         ("over_budget", found.over_budget and not count),
         ("schema_echo", 0 < choice.echoes == count),
         ("placeholder", 0 < choice.placeholders == count),
         ("misfit", count > 0),
-        ("reasoning_only", found.reasoned and not without_reasoning(job.text).strip()),
+        ("reasoning_only", found.reasoned and _is_reasoning(job.text)),
     )
     for reason, applies in facts:
         if applies:

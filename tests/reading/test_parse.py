@@ -1,0 +1,424 @@
+"""parse(): the steps one by one, the options, the errors."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+
+import pytest
+from pydantic import BaseModel, field_validator
+from typing_extensions import TypedDict
+
+from structguard.reading import LIMIT, ParseError, parse
+from structguard.types import Completion
+
+ANSWER = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+NUMBERS = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+LIST = {"type": "array", "items": NUMBERS}
+
+
+class Person(BaseModel):
+    name: str
+    age: int = 7
+
+    @field_validator("name")
+    @classmethod
+    def _not_empty(cls, value: str) -> str:
+        if not value:
+            raise ValueError("a name is needed")
+        return value
+
+
+class Movie(TypedDict):
+    title: str
+
+
+@dataclass
+class Point:
+    x: int
+    y: int
+
+
+def test_a_completion_is_read_by_its_text() -> None:
+    assert parse(Completion(text='{"a": 1}')).value == {"a": 1}
+
+
+def test_anything_but_text_or_a_completion_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="bytes"):
+        parse(b"{}")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def test_a_broken_schema_is_a_value_error_before_anything_is_read() -> None:
+    with pytest.raises(ValueError, match="JSON Schema"):
+        parse("{}", {"type": "objekt"})
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        (Person, '{"name": "Ada"}', Person(name="Ada", age=7)),
+        (Movie, '```json\n{"title": "Brazil"}\n```', {"title": "Brazil"}),
+        (Point, 'p = {"x": 1, "y": 2}', Point(1, 2)),
+        (list[int], "[1, 2]", [1, 2]),
+    ],
+)
+def test_a_type_gives_an_instance(schema: object, text: str, value: object) -> None:
+    assert parse(text, schema).value == value
+
+
+def test_a_value_the_types_own_validator_refuses_is_no_answer() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse('{"name": ""}', Person)
+    assert caught.value.reason == "misfit"
+    assert parse('{"name": ""} {"name": "Bo"}', Person).value == Person(name="Bo")
+
+
+def test_json_object_mode_takes_any_object_and_nothing_else() -> None:
+    assert parse('x [1] {"a": 1}', {"type": "json_object"}).value == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ('{"answer": "x"}', "json"),
+        ('So: {"answer": "x"}.', "embedded"),
+        ('```json\n{"answer": "x"}\n```', "fenced"),
+        ("{'answer': 'x'}", "repaired"),
+        ('```json\n{"answer": "x",}\n```', "repaired"),
+        ('{"answer": "x"', "truncated"),
+    ],
+)
+def test_the_source_says_how_the_value_stood_in_the_text(text: str, source: str) -> None:
+    found = parse(text, ANSWER)
+    assert (found.source, found.value) == (source, {"answer": "x"})
+    assert found.complete is (source != "truncated")
+
+
+def test_the_span_is_where_the_value_stood() -> None:
+    text = 'So: {"answer": "x"}.'
+    start, end = parse(text, ANSWER).span
+    assert text[start:end] == '{"answer": "x"}'
+
+
+def test_several_objects_become_the_list_the_schema_wants() -> None:
+    found = parse('{"n": 1}\n{"n": 2}', LIST)
+    assert (found.source, found.value) == ("concatenated", [{"n": 1}, {"n": 2}])
+
+
+def test_a_list_never_leaves_one_out_that_does_not_fit() -> None:
+    with pytest.raises(ParseError):
+        parse('{"n": 1}\n{"n": "x"}\n{"n": 3}', LIST, coerce=True)
+
+
+def test_other_values_that_fit_are_reported() -> None:
+    found = parse('{"n": 1} or {"n": 2} or {"n": 1}', NUMBERS)
+    assert found.value == {"n": 1}
+    assert found.alternatives == ({"n": 2},)
+
+
+def test_a_fenced_value_is_preferred_to_one_in_a_sentence() -> None:
+    assert parse('As in {"n": 1}:\n```json\n{"n": 2}\n```', NUMBERS).value == {"n": 2}
+
+
+def test_a_value_without_unknown_keys_is_preferred() -> None:
+    assert parse('{"n": 1, "draft": true} {"n": 2}', NUMBERS).value == {"n": 2}
+
+
+def test_a_fence_inside_a_string_does_not_split_it() -> None:
+    text = '```json\n{"answer": "use ```py\\nx\\n``` here"}\n```'
+    assert parse(text, ANSWER).value == {"answer": "use ```py\nx\n``` here"}
+
+
+@pytest.mark.parametrize(
+    ("text", "partial", "value"),
+    [
+        ('{"a": "x", "b": "y', True, {"a": "x", "b": "y"}),
+        ('{"a": "x", "b": "y', False, {"a": "x"}),
+        ('{"a": 1, "b": 12', True, {"a": 1, "b": 12}),
+        ('{"a": 1, "b": 12', False, {"a": 1}),
+        ('{"a": 1, "b": 1.', True, {"a": 1}),
+        ('{"a": 1, "b": 2e', True, {"a": 1}),
+        ('{"a": 1, "b": tru', True, {"a": 1}),
+        ('{"a": 1, "b', True, {"a": 1}),
+        ('{"a": 1, "b":', True, {"a": 1}),
+        ('{"a": "x\\u00', True, {"a": "x"}),
+        ("{'a': 'x', 'b': 'y", True, {"a": "x", "b": "y"}),
+        ("{'a': 'x', 'b': 'y", False, {"a": "x"}),
+        ("{'a': 1, 'b': 12", False, {"a": 1}),
+        ("{'a': 1, 'b': nul", True, {"a": 1}),
+        ("{'a': 1, 'b': wor", True, {"a": 1, "b": "wor"}),
+        ("{'a': 1, 'b': wor", False, {"a": 1}),
+        ("{'a': 'x\\", True, {"a": "x"}),
+        ("{'a': 1, b", True, {"a": 1}),
+    ],
+)
+def test_only_what_is_certain_stands_before_a_cut(
+    text: str,
+    partial: bool,  # noqa: FBT001
+    value: object,
+) -> None:
+    found = parse(text, partial=partial)
+    assert found.value == value
+    assert found.source == "truncated"
+    assert not found.complete
+
+
+def test_what_stands_before_a_cut_must_fit() -> None:
+    with pytest.raises(ParseError, match="fits"):
+        parse('{"n": 4', NUMBERS)
+    assert parse('{"n": 4', NUMBERS, partial=True).value == {"n": 4}
+
+
+def test_apples_are_no_number() -> None:
+    with pytest.raises(ParseError):
+        parse("12 apples", {"type": "integer"}, partial=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<think>Maybe {"answer": "no"}</think>{"answer": "yes"}',
+        '<reasoning>{"answer": "no"}</think>{"answer": "yes"}',
+        'First {"answer": "no"}, then.\n</think>\n{"answer": "yes"}',
+        '[THINK]{"answer": "no"}[/THINK]{"answer": "yes"}',
+        (
+            '<|channel|>analysis<|message|>{"answer": "no"}<|end|><|start|>assistant'
+            '<|channel|>final<|message|>{"answer": "yes"}<|return|>'
+        ),
+    ],
+)
+def test_reasoning_is_never_the_answer(text: str) -> None:
+    assert parse(text, ANSWER).value == {"answer": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("No JSON here.", "no_json"),
+        ("", "no_json"),
+        ('<think>{"answer": "no"}', "reasoning_only"),
+        ('<|channel|>analysis<|message|>{"answer": "no"}', "reasoning_only"),
+        ('{"type": "object", "properties": {"answer": {"type": "string"}}}', "schema_echo"),
+        ('Like {"answer": "<string>"}', "placeholder"),
+        ('{"answer": "..."}', "placeholder"),
+        ('{"question": "x"}', "misfit"),
+        ("[" * 300, "too_deep"),
+    ],
+)
+def test_nothing_usable_says_why(text: str, reason: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(text, ANSWER)
+    assert caught.value.reason == reason
+    assert pickle.loads(pickle.dumps(caught.value)).reason == reason  # noqa: S301
+
+
+def test_every_candidate_that_lost_says_why() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse('{"n": "x"} and {"m": 1} and {y -> z}', NUMBERS)
+    whys = [attempt.why for attempt in caught.value.attempts]
+    assert any("integer" in why for why in whys)
+    assert any("required" in why for why in whys)
+
+
+def test_a_text_over_the_limit_is_not_read() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse("[" + "1," * LIMIT + "1]")
+    assert caught.value.reason == "over_budget"
+    with pytest.raises(ParseError):
+        parse('{"a": "\u6f22\u6f22\u6f22\u6f22"}', limit=20)
+    assert parse('{"a": "\u6f22"}', limit=20).value == {"a": "\u6f22"}
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "value"),
+    [
+        ('"{\\"answer\\": \\"x\\"}"', ANSWER, {"answer": "x"}),
+        ('{"result": {"answer": "x"}}', ANSWER, {"answer": "x"}),
+        ('{"name": "f", "arguments": {"answer": "x"}}', ANSWER, {"answer": "x"}),
+        ('{"name": "f", "arguments": "{\\"answer\\": \\"x\\"}"}', ANSWER, {"answer": "x"}),
+        ('{"function": {"name": "f", "arguments": {"answer": "x"}}}', ANSWER, {"answer": "x"}),
+        ('[{"answer": "x"}]', ANSWER, {"answer": "x"}),
+        ('[{"type": "text", "text": "{\\"answer\\": \\"x\\"}"}]', ANSWER, {"answer": "x"}),
+        ('{"role": "assistant", "content": "{\\"answer\\": \\"x\\"}"}', ANSWER, {"answer": "x"}),
+        ('{"answer": 42}', {"type": "integer"}, 42),
+        (
+            '{"list": "[1, 2]"}',
+            {"properties": {"list": {"type": "array", "items": {"type": "integer"}}}},
+            {"list": [1, 2]},
+        ),
+        (
+            '["a", "b"]',
+            {
+                "type": "object",
+                "properties": {"tags": {"type": "array", "items": {"type": "string"}}},
+                "required": ["tags"],
+            },
+            {"tags": ["a", "b"]},
+        ),
+    ],
+)
+def test_another_shape_of_the_answer_is_accepted(text: str, schema: object, value: object) -> None:
+    assert parse(text, schema).value == value
+
+
+def test_a_footnote_is_not_wrapped_into_a_list_property() -> None:
+    tags = {"properties": {"tags": {"type": "array"}}, "required": ["tags"], "type": "object"}
+    with pytest.raises(ParseError):
+        parse("As shown in [1].", tags, coerce=True)
+
+
+def test_a_scalar_is_not_unwrapped_from_an_object_in_a_sentence() -> None:
+    with pytest.raises(ParseError):
+        parse('The output is: {"hello": "world"}', {"type": "string"}, coerce=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "schema", "wanted"),
+    [
+        ('"42"', {"type": "integer"}, 42),
+        ('"4.5"', {"type": "number"}, 4.5),
+        ('"true"', {"type": "boolean"}, True),
+        ('"False"', {"type": "boolean"}, False),
+        ("42", {"type": "string"}, "42"),
+        ("4.5", {"type": "string"}, "4.5"),
+        ("true", {"type": "string"}, "true"),
+        ('"x"', {"type": "array", "items": {"type": "string"}}, ["x"]),
+        ('"HIGH"', {"enum": ["low", "high"]}, "high"),
+        ('"7"', {"anyOf": [{"type": "integer"}, {"type": "null"}]}, 7),
+    ],
+)
+def test_exact_coercions_are_made_where_asked_for(
+    given: str, schema: dict[str, object], wanted: object
+) -> None:
+    whole = {"type": "object", "properties": {"v": schema}, "required": ["v"]}
+    found = parse(f'{{"v": {given}}}', whole, coerce=True)
+    assert found.value == {"v": wanted}
+    assert found.coercions[0][0] == ("v",)
+    assert found.coercions[0][2] == wanted
+    with pytest.raises(ParseError):
+        parse(f'{{"v": {given}}}', whole)
+
+
+@pytest.mark.parametrize(
+    ("given", "schema"),
+    [
+        ('"about 12"', {"type": "integer"}),
+        ('"$1,234"', {"type": "number"}),
+        ('"yes"', {"type": "boolean"}),
+        ("1", {"type": "boolean"}),
+        ("1.5", {"type": "integer"}),
+        ("null", {"type": "array"}),
+        ("null", {"type": "string"}),
+        ('"1e999"', {"type": "number"}),
+        ("1e30", {"type": "string"}),
+        ('"highest"', {"enum": ["low", "high"]}),
+        ('"ab"', {"enum": ["AB", "aB"]}),
+    ],
+)
+def test_what_is_not_exact_is_not_coerced(given: str, schema: dict[str, object]) -> None:
+    whole = {"type": "object", "properties": {"v": schema}, "required": ["v"]}
+    with pytest.raises(ParseError):
+        parse(f'{{"v": {given}}}', whole, coerce=True)
+
+
+def test_a_discriminator_decides_which_alternative_is_meant() -> None:
+    def kind(name: str, wanted: str) -> dict[str, object]:
+        return {
+            "type": "object",
+            "properties": {"kind": {"const": name}, "v": {"type": wanted}},
+            "required": ["kind", "v"],
+        }
+
+    schema = {"anyOf": [kind("text", "string"), kind("count", "integer")]}
+    assert parse('{"kind": "count", "v": "3"}', schema, coerce=True).value["v"] == 3  # type: ignore[index]
+    assert parse('{"kind": "text", "v": "3"}', schema, coerce=True).value["v"] == "3"  # type: ignore[index]
+
+
+def test_references_and_tuples_are_followed_by_conversions() -> None:
+    schema = {
+        "$ref": "#/$defs/Node",
+        "$defs": {
+            "Node": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "integer"},
+                    "next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]},
+                    "pair": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]},
+                },
+                "required": ["id"],
+            }
+        },
+    }  # fmt: skip
+    text = '{"id": "1", "next": {"id": "2", "next": null}, "pair": ["3", 4]}'
+    value = {"id": 1, "next": {"id": 2, "next": None}, "pair": [3, "4"]}
+    assert parse(text, schema, coerce=True).value == value
+
+
+CALL = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city"],
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "<tool_call>w<arg_key>city</arg_key><arg_value>Rome</arg_value>"
+            "<arg_key>days</arg_key><arg_value>2</arg_value></tool_call>"
+        ),
+        "<function=w>\n<parameter=city>\nRome\n</parameter>\n<parameter=days>\n2\n</parameter>\n",
+        (
+            '<invoke name="w"><parameter name="city">Rome</parameter>'
+            '<parameter name="days">2</parameter></invoke>'
+        ),
+    ],
+)
+def test_xml_style_arguments_are_read_only_where_asked_for(text: str) -> None:
+    assert parse(text, CALL, markup=True).value == {"city": "Rome", "days": 2}
+    with pytest.raises(ParseError):
+        parse(text, CALL)
+
+
+def test_each_call_in_markup_is_an_object_of_its_own() -> None:
+    call = '<invoke name="w"><parameter name="city">{}</parameter></invoke>'
+    text = call.format("Rome") + call.format("Oslo")
+    schema = {"type": "array", "items": CALL}
+    assert parse(text, schema, markup=True).value == [{"city": "Rome"}, {"city": "Oslo"}]
+    assert parse(text, markup=True).alternatives == ({"city": "Oslo"},)
+
+
+def test_latex_that_decodes_to_control_characters_is_a_warning_or_restored() -> None:
+    text = r'{"answer": "\frac{1}{2} \times \beta"}'
+    assert "LaTeX" in parse(text, ANSWER).warnings[0]
+    restored = parse(text, ANSWER, latex=True)
+    assert restored.value == {"answer": r"\frac{1}{2} \times \beta"}
+    assert "restored" in restored.warnings[0]
+    nested = parse(r'x {"a": ["\frac12", {"b": "\rho"}], "n": 1}', latex=True)
+    assert nested.value == {"a": [r"\frac12", {"b": r"\rho"}], "n": 1}
+    assert parse(r'{"answer": "a\tb \\frac"}', ANSWER).warnings == ()
+
+
+def test_braces_that_are_lost_are_given_back_for_the_schemas_own_keys() -> None:
+    found = parse('"answer": "x"', ANSWER)
+    assert found.value == {"answer": "x"}
+    assert found.repairs[0] == ("missing brace", 0)
+    for text in ('"other": "x"', '"answer": "x" and so on', '"answer": '):
+        with pytest.raises(ParseError):
+            parse(text, ANSWER)
+
+
+def test_a_scalar_is_read_from_a_fence_or_behind_reasoning() -> None:
+    number = {"type": "integer"}
+    assert parse("```json\n42\n```", number).value == 42
+    assert parse("<think>hm</think> 42", number).value == 42
+    with pytest.raises(ParseError):
+        parse("<think>hm</think> about 42", number)
+
+
+def test_an_escaped_answer_keeps_its_place_in_the_text() -> None:
+    text = 'x {\\"answer\\": \\"a \\\\\\"b\\\\\\"\\"} y'
+    found = parse(text, ANSWER)
+    assert found.value == {"answer": 'a "b"'}
+    assert text[slice(*found.span)] == text[2:-2]

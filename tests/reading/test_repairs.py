@@ -1,0 +1,172 @@
+"""Each repair by its name: what is read, what is noted, what is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from structguard.reading import ParseError, parse
+from structguard.reading.cursor import NOTES
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "note"),
+    [
+        ("{'a': 'x'}", {"a": "x"}, "quotes"),
+        ("{\u201ca\u201d: \u201cx\u201d}", {"a": "x"}, "quotes"),
+        ('{"a"\uff1a"x"\uff0c"b"\uff1a1}', {"a": "x", "b": 1}, "comma"),
+        ("{a: 1}", {"a": 1}, "unquoted key"),
+        ('{"a": word}', {"a": "word"}, "missing quotes"),
+        ('{"a": 1 "b": 2}', {"a": 1, "b": 2}, "missing comma"),
+        ('{"a": 1,}', {"a": 1}, "trailing comma"),
+        ('{"a": 1,, "b": 2}', {"a": 1, "b": 2}, "stray comma"),
+        ('{"a": True}', {"a": True}, "literal"),
+        ('{"a": undefined}', {"a": None}, "not a JSON value"),
+        ('{"a": "x "y" z"}', {"a": 'x "y" z'}, "unescaped quotes"),
+        ('{"a": "x\ny"}', {"a": "x\ny"}, "raw newline"),
+        ('{"a": """x "y\nz"""}', {"a": 'x "y\nz'}, "triple quotes"),
+        ('{"a": "x, "b": 1}', {"a": "x", "b": 1}, "missing end quote"),
+        ('{"a": x", "b": 1}', {"a": "x", "b": 1}, "missing start quote"),
+        ('{"a": [1, 2}', {"a": [1, 2]}, "missing closer"),
+        ('[{"a": [1}]', [{"a": [1]}], "swapped closers"),
+        ('{"a": [1, 2}, "b": 3}', {"a": [1, 2], "b": 3}, "wrong closer"),
+        ('{"a": 1}, "b": 2}', {"a": 1, "b": 2}, "surplus closer"),
+        ('[{"a": 1}, "b": 2}]', [{"a": 1, "b": 2}], "surplus closer"),
+        ('{"a": 1)}', {"a": 1}, "stray closer"),
+        ('{{"a": 1}}', {"a": 1}, "doubled brace"),
+        ('[{"a": 1, {"a": 2}]', [{"a": 1}, {"a": 2}], "missing closer"),
+        ('{"a": ["x", "b": 1}', {"a": ["x"], "b": 1}, "missing closer"),
+        ("[1, 2, ...]", [1, 2], "ellipsis"),
+        ('{"a": 1, ...}', {"a": 1}, "ellipsis"),
+        ('{"a": .5}', {"a": 0.5}, "number spelling"),
+        ('{"a": 1_000}', {"a": 1000}, "number spelling"),
+        ('{"a": ObjectId("x")}', {"a": "x"}, "call"),
+        ('{"a": (1, 2)}', {"a": [1, 2]}, "brackets"),
+        ('{"a": (1)}', {"a": 1}, "brackets"),
+        ('{"a" 1}', {"a": 1}, "missing colon"),
+        ('{"a": "x" + "y"}', {"a": "xy"}, "joined strings"),
+        ('{"a": "\\d"}', {"a": "\\d"}, "invalid escape"),
+        ('{"a": "it\\\'s"}', {"a": "it's"}, "invalid escape"),
+        ("{'a': '\\ud800'}", {"a": "\\ud800"}, "lone surrogate"),
+        ('{"a": "x"\\, "b": 1}', {"a": "x", "b": 1}, "stray backslash"),
+        ('{"a": , "b": 1}', {"b": 1}, "missing value"),
+        ('{"a": "12" USD}', {"a": "12"}, "words left out"),
+        ('{"a": 1, COMMENT "b": 2}', {"a": 1, "b": 2}, "words left out"),
+        ('{\\"a\\": \\"x\\"}', {"a": "x"}, "escaped quotes"),
+        ('{"a": [["x"], "y", "z"], ["w"]]}', {"a": [["x"], ["y", "z"], ["w"]]}, "missing opener"),
+        ('{"a": "{\\\\"b\\\\": 1}"}', {"a": '{"b": 1}'}, "escaped twice"),
+    ],
+)
+def test_a_repair_is_noted(text: str, value: object, note: str) -> None:
+    found = parse(text)
+    assert found.value == value
+    assert note in [kind for kind, _ in found.repairs]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1, // one\n # two\n "b": 2 /* three */}', {"a": 1, "b": 2}),
+        ('{"a": 1 // the last }\n}', {"a": 1}),
+        ('{ "a": { "b": 1 // c }, "d": 2 }', {"a": {"b": 1}, "d": 2}),
+        ('{"a": 1 /* never closed', {"a": 1}),
+        ("{<!-- x -->'a': 1}", {"a": 1}),
+        ('{"a": "no // comment", \'b\': 1}', {"a": "no // comment", "b": 1}),
+    ],
+)
+def test_comments_are_passed_over(text: str, value: object) -> None:
+    assert parse(text, partial=True).value == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{x -> y}",
+        "{invalid}",
+        "The set {x : x > 0} is infinite.",
+        "{'a', 'b'}",
+        '["a": 1]',
+        '{"a": "x" "y" "z}',
+        '{"a": foo {"b": 1}}',
+        "f(a, b) { return [a, b]; }",
+        "- [ ] open\n- [x] done",
+        '{"a": 1e999, b: 2}',
+    ],
+)
+def test_what_cannot_be_told_is_not_taken(text: str) -> None:
+    with pytest.raises(ParseError):
+        parse(text, {"type": "object", "properties": {"z": {}}, "required": ["z"]}, partial=True)
+
+
+@pytest.mark.parametrize("text", ["{x -> y}", "{'a', 'b'}", '["a": 1]'])
+def test_no_part_of_broken_json_is_an_answer(text: str) -> None:
+    with pytest.raises(ParseError):
+        parse(text)
+
+
+def test_a_string_closes_only_where_structure_follows() -> None:
+    text = '{"a": "say "x", then "y"", "b": ["1" "2", "the "3"", "4"]}'
+    assert parse(text).value == {"a": 'say "x", then "y"', "b": ["1", "2", 'the "3"', "4"]}
+
+
+def test_a_key_the_schema_names_ends_a_string_that_lost_its_quote() -> None:
+    schema = {"properties": {"title": {"type": "string"}, "rating": {"type": "integer"}}}
+    text = '{"title": "The end of the lin"rating": 4}'
+    assert parse(text, schema).value == {"title": "The end of the lin", "rating": 4}
+
+
+def test_prose_behind_an_open_container_ends_it() -> None:
+    assert parse('{"a": ["x", "y"\n\nThat is all.').value == {"a": ["x", "y"]}
+    assert parse('{"a": 1\n\nNote: that is all.').value == {"a": 1}
+
+
+def test_a_special_token_ends_what_is_open() -> None:
+    assert parse('{"a": "x"<|im_end|>').value == {"a": "x"}
+    assert parse('{"a": "x<|im_end|>', partial=True).value == {"a": "x"}
+
+
+def test_repairs_of_one_value_are_counted_up_to_a_cap() -> None:
+    found = parse("[" + "'x'," * (NOTES + 100) + "]")
+    assert found.repairs[-1][0] == "more repairs"
+    assert len(found.repairs) == NOTES + 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 20_000,
+        '{"a":' * 4_000,
+        "[" * 10_000 + "]" * 10_000,
+        '{"a": "' + '"' * 20_000,
+        '{"a": "' + 'x" ' * 7_000 + '"}',
+        "prose {x : x > 0} " * 1_100,
+        "```json\n" * 2_500,
+        "\\" * 20_000,
+        "{foo: [}" * 2_500,
+        '{"a": 1 ' * 2_500,
+        '{"k": "v, ' * 2_000,
+        '{\\"' * 6_667,
+        "{/*" * 6_667,
+        "[{" * 10_000,
+        "<think>" * 3_000,
+        "{" + "'a':'b' " * 2_500,
+    ],
+    ids=lambda text: repr(text[:10] + text[-5:]),
+)
+def test_a_hostile_text_is_read_or_refused(text: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"answer": {"type": "string"}},
+        "required": ["answer"],
+    }
+    with pytest.raises(ParseError):
+        parse(text, schema, coerce=True, partial=True, markup=True)
+
+
+def test_strict_values_are_still_found_when_the_budget_for_repairs_is_spent() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"answer": {"type": "string"}},
+        "required": ["answer"],
+    }
+    text = '{"a": 1 ' * 12_500 + '\n{"answer": "x"}'
+    assert parse(text, schema).value == {"answer": "x"}
