@@ -35,7 +35,8 @@ def transport_for(
 
     Raises:
         MissingExtra: aiohttp is named and not installed.
-        ValueError: an unknown name. TypeError: something that cannot send.
+        ValueError: an unknown name, or limits or proxy beside an own transport.
+        TypeError: something that cannot send.
     """
     if given == "httpx2":
         from structguard.http.via_httpx2 import Httpx2Transport  # noqa: PLC0415  costs 60 ms
@@ -51,6 +52,8 @@ def transport_for(
         raise ValueError(f"transport must be 'httpx2' or 'aiohttp', got {given!r}")
     if not callable(getattr(given, "send", None)):
         raise TypeError(f"a transport needs an async send(), got {type(given).__name__}")
+    if limits is not None or proxy is not None:
+        raise ValueError("limits and proxy do nothing to a transport of your own: set them on it")
     return given
 
 

@@ -22,6 +22,7 @@ from structguard.providers.settings import (
     environ,
     missing,
     read,
+    read_network,
     read_seconds,
 )
 from structguard.service import EventStream, Status
@@ -75,9 +76,11 @@ class Anthropic:
         """From ANTHROPIC_API_KEY, _BASE_URL, _API_VERSION (2023-06-01), _TIMEOUT (600 s)."""
         env = environ()
         common.setdefault("timeout", read_seconds(env, "ANTHROPIC_TIMEOUT", TIMEOUT))
+        base_url = read(env, "ANTHROPIC_BASE_URL") or BASE_URL
+        read_network(common, base_url)
         return cls(
             read(env, "ANTHROPIC_API_KEY"),
-            base_url=read(env, "ANTHROPIC_BASE_URL") or BASE_URL,
+            base_url=base_url,
             version=read(env, "ANTHROPIC_API_VERSION") or VERSION,
             **common,
         )

@@ -23,6 +23,7 @@ from structguard.providers.settings import (
     checked_key,
     environ,
     read,
+    read_network,
     read_seconds,
 )
 from structguard.service import EventStream, Status
@@ -65,8 +66,7 @@ class Bedrock:
         key = checked_key(api_key)
         if sum(given is not None for given in (key, keys, profile)) > 1:
             raise ValueError("give one of api_key, keys and profile")
-        default = f"https://bedrock-runtime.{region}.amazonaws.com"
-        self._url = checked_base(base_url or default)
+        self._url = checked_base(base_url or _url(region))
         self._models_url = join(
             self._url if base_url else f"https://bedrock.{region}.amazonaws.com",
             "/foundation-models",
@@ -95,10 +95,15 @@ class Bedrock:
         """
         env = environ()
         common.setdefault("timeout", read_seconds(env, "BEDROCK_TIMEOUT", TIMEOUT))
-        return cls(
+        region, base_url = (
             read(env, "AWS_REGION", "AWS_DEFAULT_REGION"),
+            read(env, "BEDROCK_BASE_URL"),
+        )
+        read_network(common, base_url or _url(region))
+        return cls(
+            region,
             api_key=read(env, "AWS_BEARER_TOKEN_BEDROCK"),
-            base_url=read(env, "BEDROCK_BASE_URL"),
+            base_url=base_url,
             **common,
         )
 
@@ -151,3 +156,7 @@ class Bedrock:
 
     def __repr__(self) -> str:
         return f"Bedrock(id={self.id!r})"
+
+
+def _url(region: str | None) -> str:
+    return f"https://bedrock-runtime.{region}.amazonaws.com"

@@ -35,6 +35,7 @@ from structguard.providers.settings import (
     environ,
     missing,
     read,
+    read_network,
 )
 from structguard.providers.vertex import (
     GoogleCredentials,
@@ -118,6 +119,7 @@ class Google:
         common.setdefault("timeout", TIMEOUT)
         key, location = read(env, "GEMINI_API_KEY"), read(env, "VERTEX_AI_LOCATION")
         base_url = read(env, "GEN_AI_API_BASE_URL")
+        read_network(common, base_url or BASE_URL)
         if key is not None or location is None:
             return cls(key, base_url=base_url, **common)
         said = read(env, "GOOGLE_CREDENTIALS")

@@ -27,6 +27,7 @@ from structguard.providers.settings import (
     environ,
     missing,
     read,
+    read_network,
     read_seconds,
 )
 from structguard.service import EventStream, Status
@@ -89,9 +90,11 @@ class OpenAI:
         """From OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORGANIZATION, OPENAI_TIMEOUT (600 s)."""
         env = environ()
         common.setdefault("timeout", read_seconds(env, "OPENAI_TIMEOUT", TIMEOUT))
+        base_url = read(env, "OPENAI_BASE_URL") or BASE_URL
+        read_network(common, base_url)
         return cls(
             read(env, "OPENAI_API_KEY"),
-            base_url=read(env, "OPENAI_BASE_URL") or BASE_URL,
+            base_url=base_url,
             organization=read(env, "OPENAI_ORGANIZATION"),
             **common,
         )

@@ -32,6 +32,7 @@ from structguard.providers.settings import (
     checked_key,
     environ,
     read,
+    read_network,
     read_seconds,
 )
 from structguard.service import EventStream, Status
@@ -140,8 +141,10 @@ class OpenAICompat:
         """
         env = environ()
         common.setdefault("timeout", read_seconds(env, "OPENAI_COMPAT_TIMEOUT", TIMEOUT))
+        base_url = checked_base(read(env, "OPENAI_COMPAT_BASE_URL"), "OPENAI_COMPAT_BASE_URL")
+        read_network(common, base_url)
         return cls(
-            checked_base(read(env, "OPENAI_COMPAT_BASE_URL"), "OPENAI_COMPAT_BASE_URL"),
+            base_url,
             api_key=read(env, "OPENAI_COMPAT_API_KEY"),
             api=api,
             models=models,

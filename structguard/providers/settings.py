@@ -8,6 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypedDict
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
 import anyio
 
@@ -52,6 +54,20 @@ def read_seconds(env: Environ, name: str, default: float) -> float:
     except ValueError:
         raise ValueError(f"{name} must be a number of seconds, got {text!r}") from None
     return checked_timeout(seconds, name)
+
+
+def read_network(common: Common, url: str) -> None:
+    """
+    The proxy that HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY name for a URL, unless the caller
+    has said something about proxy or transport.
+    """
+    if "proxy" in common or not isinstance(common.get("transport", ""), str):
+        return
+    parts = urlsplit(url)
+    proxies = getproxies_environment()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if proxy and not proxy_bypass(parts.netloc):
+        common["proxy"] = proxy
 
 
 def checked_timeout(seconds: float, name: str = "timeout") -> float:

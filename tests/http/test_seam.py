@@ -34,6 +34,8 @@ def test_an_unknown_transport_is_refused_by_name() -> None:
 def test_a_callers_own_transport_is_used_as_it_is() -> None:
     own = Httpx2Transport()
     assert transport_for(own) is own
+    with pytest.raises(ValueError, match="limits and proxy do nothing"):
+        transport_for(own, proxy="http://p.invalid")
 
 
 def test_a_missing_aiohttp_names_the_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:

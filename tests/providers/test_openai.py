@@ -6,7 +6,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Response as Answer
 
-from structguard.errors import AuthenticationFailed, ProviderError
+from structguard.errors import AuthenticationFailed, ProviderError, Unavailable
 from structguard.events import OptionIgnored, ProviderFailed
 from structguard.http.via_httpx2 import Httpx2Transport
 from structguard.providers import OpenAI, OpenAICompat
@@ -15,6 +15,7 @@ from structguard.types import Kind
 from structguard.wire.base import WireOptions
 from tests.providers.payloads import (
     ANSWER,
+    CHAT,
     FORMAT,
     MESSAGES,
     RESPONSE,
@@ -171,6 +172,26 @@ async def test_openai_compat_reads_its_own_variables(
         await opened.complete(ask())
         assert opened._engine.timeout == 3.0
     assert served.received[0].headers["Authorization"] == "Bearer sk-compat"
+
+
+async def test_from_env_takes_the_environments_proxy_and_nobody_else_does(
+    monkeypatch: pytest.MonkeyPatch, httpserver: HTTPServer
+) -> None:
+    served = script(httpserver, "/v1/chat/completions", CHAT)
+    for name in ("http_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", httpserver.url_for("/"))
+    monkeypatch.setenv("OPENAI_COMPAT_BASE_URL", "http://llm.invalid/v1")
+    async with OpenAICompat.from_env() as opened:
+        assert (await opened.complete(ask())).text == ANSWER
+    assert served.received[0].host == "llm.invalid"
+    monkeypatch.setenv("NO_PROXY", "llm.invalid")
+    for opened in (OpenAICompat.from_env(), OpenAICompat("http://llm.invalid/v1")):
+        with pytest.raises(Unavailable):
+            await opened.complete(ask(attempts=1))
+        await opened.aclose()
+    assert len(served.received) == 1
+    OpenAICompat.from_env(transport=Httpx2Transport())
 
 
 @pytest.mark.parametrize("value", ["soon", "0", "-1", "inf", "nan"])
