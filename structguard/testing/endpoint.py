@@ -8,15 +8,12 @@ threads; nothing of `wire` or `http` is used in it. What it does is a table: `be
 from __future__ import annotations
 
 import json
-import socket
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType, TracebackType
-from typing import Self, cast
+from typing import Self
 
 from structguard.refusal import request_facts
 from structguard.testing.behaviours import (
@@ -30,6 +27,7 @@ from structguard.testing.behaviours import (
     behaviour_of,
     value_for,
 )
+from structguard.testing.server import Reply, Server
 from structguard.testing.speech import (
     Said,
     chat_events,
@@ -60,18 +58,6 @@ class Asked:
     model: str = ""
     sent: FormatKind | None = None
     reply: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What goes over the wire: one body, or events one by one."""
-
-    status: int
-    content_type: str
-    pieces: tuple[str, ...]
-    streamed: bool = False
-    transport: Transport = ""
-    headers: tuple[tuple[str, str], ...] = ()
 
 
 class RefusingEndpoint:
@@ -114,7 +100,7 @@ class RefusingEndpoint:
         self._requests: list[Asked] = []
         self._failed: Counter[str] = Counter()
         self._served = 0
-        self._server: _Server | None = None
+        self._server: Server | None = None
         self._stopping = threading.Event()
 
     @property
@@ -148,7 +134,7 @@ class RefusingEndpoint:
         if self._server is not None:
             raise RuntimeError("the endpoint is running already")
         self._stopping.clear()
-        self._server = _Server(self)
+        self._server = Server(self.answer_to)
         threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         ).start()
@@ -176,7 +162,7 @@ class RefusingEndpoint:
 
     def answer_to(
         self, path: str, headers: Iterable[tuple[str, str]], content: bytes | None
-    ) -> _Reply:
+    ) -> Reply:
         """Decide on a reply and keep the request; `content` None for a GET."""
         body: Mapping[str, object] | None = {} if content is None else _json_object(content)
         api = None if content is None else _api(path)
@@ -219,7 +205,7 @@ class RefusingEndpoint:
             tools=facts.tools,
         )
 
-    def _reply(self, ask: Ask) -> _Reply:
+    def _reply(self, ask: Ask) -> Reply:
         try:
             behaviour = behaviour_of(ask.model) or self._behaviour
         except ValueError as error:
@@ -257,49 +243,49 @@ def _schema_of(body: Mapping[str, object]) -> Mapping[str, object] | None:
     return as_mapping(holder.get("schema"))
 
 
-def _spoken(said: Said, ask: Ask, number: int, transport: Transport) -> _Reply:
+def _spoken(said: Said, ask: Ask, number: int, transport: Transport) -> Reply:
     if not ask.stream:
         whole = (chat_reply if ask.api == "chat" else response_reply)(said, ask.model, number)
-        return _Reply(200, "application/json", (json.dumps(whole),), transport=transport)
+        return Reply(200, "application/json", (json.dumps(whole),), transport=transport)
     if ask.api == "chat":
         options = as_mapping(ask.body.get("stream_options")) or {}
         usage = options.get("include_usage") is True
         events = chat_events(said, ask.model, number, usage=usage)
     else:
         events = response_events(said, ask.model, number)
-    return _Reply(200, "text/event-stream", tuple(events), streamed=True, transport=transport)
+    return Reply(200, "text/event-stream", tuple(events), streamed=True, transport=transport)
 
 
-def _refused(canned: Canned, ask: Ask, transport: Transport) -> _Reply:
+def _refused(canned: Canned, ask: Ask, transport: Transport) -> Reply:
     body = canned.body.replace("FORMAT", ask.sent or "json_schema")
     if ask.api == "responses":
         body = body.replace("response_format", "text.format")
     if ask.stream and canned.status == 200:
-        return _Reply(200, "text/event-stream", (f"data: {body}\n\n",), streamed=True)
-    return _Reply(
+        return Reply(200, "text/event-stream", (f"data: {body}\n\n",), streamed=True)
+    return Reply(
         canned.status, canned.content_type, (body,), transport=transport, headers=canned.headers
     )
 
 
-def _models(path: str) -> _Reply:
+def _models(path: str) -> Reply:
     if not path.partition("?")[0].endswith("/models"):
         return _no_such(path, {})
     rows = [
         {"id": name, "object": "model", "created": 0, "owned_by": "structguard", "about": row.about}
         for name, row in BEHAVIOURS.items()
     ]
-    return _Reply(200, "application/json", (json.dumps({"object": "list", "data": rows}),))
+    return Reply(200, "application/json", (json.dumps({"object": "list", "data": rows}),))
 
 
-def _no_such(path: str, body: Mapping[str, object] | None) -> _Reply:
+def _no_such(path: str, body: Mapping[str, object] | None) -> Reply:
     if body is None:
         return _error(400, "the body is not a JSON object")
     return _error(404, f"no such path: {path}")
 
 
-def _error(status: int, message: str) -> _Reply:
+def _error(status: int, message: str) -> Reply:
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-    return _Reply(status, "application/json", (json.dumps({"error": error}),))
+    return Reply(status, "application/json", (json.dumps({"error": error}),))
 
 
 def _json_object(content: bytes) -> Mapping[str, object] | None:
@@ -307,102 +293,3 @@ def _json_object(content: bytes) -> Mapping[str, object] | None:
         return as_mapping(json.loads(content))
     except (ValueError, RecursionError):
         return None
-
-
-class _Server(ThreadingHTTPServer):
-    """One thread a connection; every connection can be cut from outside."""
-
-    daemon_threads = False  # so that server_close waits for them
-    request_queue_size = 128
-
-    def __init__(self, endpoint: RefusingEndpoint) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.endpoint = endpoint
-        self._open: set[socket.socket] = set()
-        self._guard = threading.Lock()
-
-    def opened(self, connection: socket.socket) -> None:
-        with self._guard:
-            self._open.add(connection)
-
-    def closed(self, connection: socket.socket) -> None:
-        with self._guard:
-            self._open.discard(connection)
-
-    def cut_connections(self) -> None:
-        with self._guard:
-            for connection in self._open:
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """Reads requests of one connection and writes the endpoint's replies."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1  # head and body leave in one write
-    timeout = 60  # seconds an idle connection is kept
-
-    @property
-    def _home(self) -> _Server:
-        return cast("_Server", self.server)
-
-    def setup(self) -> None:
-        super().setup()
-        self._home.opened(self.request)
-
-    def finish(self) -> None:
-        with suppress(OSError):
-            super().finish()
-        self._home.closed(self.request)
-
-    def handle(self) -> None:
-        with suppress(ConnectionError, TimeoutError):  # the client went away, or was cut off
-            super().handle()
-
-    def do_GET(self) -> None:
-        self._write(self._home.endpoint.answer_to(self.path, self.headers.items(), None))
-
-    def do_POST(self) -> None:
-        length = self.headers.get("content-length")
-        if length is None:
-            self.close_connection = True
-            self.send_error(411)
-            return
-        content = self.rfile.read(int(length))
-        self._write(self._home.endpoint.answer_to(self.path, self.headers.items(), content))
-
-    def _write(self, reply: _Reply) -> None:
-        if reply.transport == "hang_up":
-            self.close_connection = True
-            return
-        pieces = [piece.encode() for piece in reply.pieces]
-        self.send_response(reply.status)
-        self.send_header("content-type", reply.content_type)
-        for name, value in reply.headers:
-            self.send_header(name, value)
-        if reply.streamed:
-            self.send_header("transfer-encoding", "chunked")
-        else:
-            self.send_header("content-length", str(sum(map(len, pieces))))
-        self.end_headers()
-        if reply.transport == "cut":
-            pieces = _half(pieces)
-            self.close_connection = True
-        for piece in pieces:
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if reply.streamed else piece)
-            self.wfile.flush()
-        if reply.streamed and not self.close_connection:
-            self.wfile.write(b"0\r\n\r\n")
-        self.wfile.flush()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Keep quiet; `requests` tells what happened."""
-
-
-def _half(pieces: list[bytes]) -> list[bytes]:
-    """The first half of a reply: of its events, or of its bytes."""
-    if len(pieces) > 1:
-        return pieces[: len(pieces) // 2]
-    return [piece[: len(piece) // 2] for piece in pieces]

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from structguard.cli import demo, main
+from structguard.cli import demo, main, scenes
 from structguard.testing import RefusingEndpoint
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> list[demo.Scene]:
-    return list(demo.play(f"disk:{tmp_path_factory.mktemp('memo')}"))
+def played(tmp_path_factory: pytest.TempPathFactory) -> list[scenes.Scene]:
+    return list(scenes.play(f"disk:{tmp_path_factory.mktemp('memo')}"))
 
 
-def test_every_scene_goes_as_it_should(played: list[demo.Scene]) -> None:
+def test_every_scene_goes_as_it_should(played: list[scenes.Scene]) -> None:
     assert [(scene.title, scene.as_expected) for scene in played] == [
         ("Without structguard", True),
         ("With structguard", True),
@@ -30,13 +30,13 @@ def test_every_scene_goes_as_it_should(played: list[demo.Scene]) -> None:
     ]
 
 
-def test_the_wire_shows_one_lost_two_rescued_one_remembered(played: list[demo.Scene]) -> None:
+def test_the_wire_shows_one_lost_two_rescued_one_remembered(played: list[scenes.Scene]) -> None:
     wire = [[(e.status, e.sent_format, e.schema_in_prompt) for e in s.wire] for s in played[:3]]
     refused, degraded = (404, "json_schema", False), (200, None, True)
     assert wire == [[refused], [refused, degraded], [degraded]]
 
 
-def test_values_sources_and_enforcement_are_told(played: list[demo.Scene]) -> None:
+def test_values_sources_and_enforcement_are_told(played: list[scenes.Scene]) -> None:
     told = [(bool(s.value), s.source, s.enforced) for s in played]
     assert told == [
         (False, None, None),
@@ -48,13 +48,13 @@ def test_values_sources_and_enforcement_are_told(played: list[demo.Scene]) -> No
     ]
 
 
-def test_warnings_and_the_memo_are_shown_once(played: list[demo.Scene]) -> None:
+def test_warnings_and_the_memo_are_shown_once(played: list[scenes.Scene]) -> None:
     assert [len(scene.warnings) for scene in played] == [0, 1, 0, 0, 1, 0]
     assert "rule no_route" in played[1].notes[0]
     assert "additionalProperties" in played[4].warnings[0]
 
 
-def test_the_log_is_given_back_as_it_was(played: list[demo.Scene]) -> None:
+def test_the_log_is_given_back_as_it_was(played: list[scenes.Scene]) -> None:
     del played
     logger = logging.getLogger("structguard")
     assert logger.propagate
@@ -66,14 +66,14 @@ def arguments(**given: bool) -> argparse.Namespace:
 
 
 @pytest.fixture
-def again(played: list[demo.Scene], monkeypatch: pytest.MonkeyPatch) -> list[demo.Scene]:
+def again(played: list[scenes.Scene], monkeypatch: pytest.MonkeyPatch) -> list[scenes.Scene]:
     """The scenes, played already, for what only prints them."""
     monkeypatch.setattr(demo, "play", lambda _memo: iter(played))
     return played
 
 
 def test_the_text_reads_from_top_to_bottom(
-    again: list[demo.Scene], capsys: pytest.CaptureFixture[str]
+    again: list[scenes.Scene], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert demo.run(arguments()) == 0
     told = capsys.readouterr().out
@@ -87,7 +87,7 @@ def test_the_text_reads_from_top_to_bottom(
 
 
 def test_json_is_one_object_with_every_fact(
-    again: list[demo.Scene], capsys: pytest.CaptureFixture[str]
+    again: list[scenes.Scene], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert demo.run(arguments(json=True)) == 0
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -97,9 +97,9 @@ def test_json_is_one_object_with_every_fact(
 
 
 def test_what_goes_wrong_is_said_and_is_exit_code_1(
-    again: list[demo.Scene], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    again: list[scenes.Scene], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wrong = demo.Scene(title="T", says="S", call="C", error="boom")
+    wrong = scenes.Scene(title="T", says="S", call="C", error="boom")
     monkeypatch.setattr(demo, "play", lambda _memo: iter([*again, wrong]))
     assert demo.run(arguments()) == 1
     assert "not what should have happened" in capsys.readouterr().out
@@ -109,21 +109,21 @@ def test_what_goes_wrong_is_said_and_is_exit_code_1(
 def test_a_second_process_that_fails_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    told = demo._in_another_process("http://127.0.0.1:9/v1", f"disk:{tmp_path}")
+    told = scenes._in_another_process("http://127.0.0.1:9/v1", f"disk:{tmp_path}")
     assert (told["error"] or "").startswith("APIConnectionError")
     monkeypatch.setenv("PYTHONHOME", str(tmp_path))
-    assert demo._in_another_process("http://127.0.0.1:9/v1", "disk:")["error"]
+    assert scenes._in_another_process("http://127.0.0.1:9/v1", "disk:")["error"]
 
 
 def test_what_the_second_process_does_is_told_as_json(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    with RefusingEndpoint(value=demo.CITY) as endpoint:
-        demo.another_process(endpoint.base_url, f"disk:{tmp_path}")
+    with RefusingEndpoint(value=scenes.CITY) as endpoint:
+        scenes.another_process(endpoint.base_url, f"disk:{tmp_path}")
     told = json.loads(capsys.readouterr().out)
     assert told["value"].startswith("City(")
     assert told["source"] == "fenced"
-    demo.another_process("http://127.0.0.1:9/v1", "memory:")
+    scenes.another_process("http://127.0.0.1:9/v1", "memory:")
     assert "APIConnectionError" in json.loads(capsys.readouterr().out)["error"]
 
 

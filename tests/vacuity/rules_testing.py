@@ -46,7 +46,7 @@ MUTATIONS: list[Mutation] = [
     ),
     Mutation(
         name="testing-a-cut-answer-is-cut",
-        file="structguard/testing/endpoint.py",
+        file="structguard/testing/server.py",
         old="            pieces = _half(pieces)\n",
         new="",
         tests=(f"{_ENDPOINT}::test_a_cut_answer_ends_in_the_middle[False]",),

@@ -1,0 +1,317 @@
+"""
+The scenes of `structguard demo`: each makes a real call and notes what went over the wire and came out.
+
+Nothing is printed here; `demo` does that.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, cast
+
+from structguard.cli.console import shorten
+from structguard.testing import Asked, RefusingEndpoint
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+    from openai.types.shared_params import ResponseFormatJSONSchema
+    from pydantic import BaseModel
+
+    from structguard.flow import Info
+
+CITY: dict[str, object] = {"name": "Lisbon", "country": "Portugal", "population": 545_796}
+QUESTION = "Which city lies at the mouth of the Tagus?"
+_KEY = "not-a-real-key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request on the wire and its answer."""
+
+    sent_format: str | None  # the format it carried
+    schema_in_prompt: bool
+    status: int
+    answer: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Scene:
+    """One step of the demo: what was called, what went over the wire, what came out."""
+
+    title: str
+    says: str  # what there is to see
+    call: str  # as a reader would write it
+    wire: list[Exchange] = field(default_factory=list[Exchange])
+    value: str | None = None
+    error: str | None = None
+    enforced: bool | None = None
+    source: str | None = None
+    warnings: list[str] = field(default_factory=list[str])
+    notes: list[str] = field(default_factory=list[str])
+    as_expected: bool = False
+
+
+def play(memo: str) -> Iterator[Scene]:
+    """The scenes in order, each when it is over; `memo` is the address of an empty memo."""
+    with RefusingEndpoint(value=CITY) as endpoint, _Stage(endpoint, memo) as stage, _heard(stage):
+        for scene in (_refused, _rescued, _again, _fenced, _schema, _fitting):
+            yield scene(stage)
+
+
+class _Stage:
+    """What the scenes share: the endpoint, a plain client, a guarded one, and ears for warnings."""
+
+    def __init__(self, endpoint: RefusingEndpoint, memo: str) -> None:
+        import structguard  # noqa: PLC0415
+
+        self.endpoint = endpoint
+        self.memo = memo
+        self.plain = _client(endpoint.base_url)
+        self.guarded = structguard.wrap(_client(endpoint.base_url), memo=memo)
+        self.heard: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.plain.close()
+        self.guarded.close()
+
+    def act(self, scene: Scene, call: Callable[[], object]) -> None:
+        """Make the scene's call and note what came of it."""
+        from openai import OpenAIError  # noqa: PLC0415
+        from pydantic import ValidationError  # noqa: PLC0415
+
+        import structguard  # noqa: PLC0415
+
+        seen, heard = len(self.endpoint.requests), len(self.heard)
+        with structguard.watch() as infos:
+            try:
+                scene.value = str(call())
+            except (OpenAIError, ValidationError) as error:
+                scene.error = f"{type(error).__name__}: {shorten(str(error), 160)}"
+        scene.wire += [_exchange(asked) for asked in self.endpoint.requests[seen:]]
+        scene.warnings += self.heard[heard:]
+        if infos:
+            _note_info(scene, infos[-1])
+
+
+def _note_info(scene: Scene, info: Info) -> None:
+    scene.enforced, scene.source = info.enforced, info.source
+
+
+def _refused(stage: _Stage) -> Scene:
+    scene = Scene(
+        title="Without structguard",
+        says="The router finds no endpoint that takes response_format. The call is lost.",
+        call='client.chat.completions.parse(model="vendor/refuse404", …, response_format=City)',
+    )
+    stage.act(scene, lambda: ask(stage.plain, "vendor/refuse404"))
+    scene.as_expected = scene.error is not None and len(scene.wire) == 1
+    return scene
+
+
+def _rescued(stage: _Stage) -> Scene:
+    scene = Scene(
+        title="With structguard",
+        says="The refusal is recognised, the same request goes out once more without the format,"
+        " and the answer is read.",
+        call="client = structguard.wrap(client)   # and the same call again",
+    )
+    stage.act(scene, lambda: ask(stage.guarded, "vendor/refuse404"))
+    scene.notes = [f"remembered: {line}" for line in remembered(stage.memo)]
+    scene.as_expected = len(scene.wire) == 2 and bool(scene.notes) and _is_city(scene)
+    return scene
+
+
+def _again(stage: _Stage) -> Scene:
+    scene = Scene(
+        title="The next call, in another process",
+        says="What was remembered lies on disk: the format is left out at once, one request.",
+        call="the same two lines, in a new Python",
+    )
+    seen = len(stage.endpoint.requests)
+    told = _in_another_process(stage.endpoint.base_url, stage.memo)
+    scene.wire = [_exchange(asked) for asked in stage.endpoint.requests[seen:]]
+    scene.value, scene.error = told.get("value"), told.get("error")
+    scene.source = told.get("source")
+    scene.enforced = False if scene.value else None
+    scene.notes = [f"process {told.get('pid')}, this one is {os.getpid()}"]
+    scene.as_expected = len(scene.wire) == 1 and _is_city(scene)
+    return scene
+
+
+def _fenced(stage: _Stage) -> Scene:
+    scene = Scene(
+        title="An endpoint that takes the format and ignores it",
+        says="It answers prose around a code fence. The SDK alone raises; the guarded client reads it.",
+        call='client.chat.completions.parse(model="vendor/fenced", …, response_format=City)',
+    )
+    without = Scene(title="", says="", call="")
+    stage.act(without, lambda: ask(stage.plain, "vendor/fenced"))
+    stage.act(scene, lambda: ask(stage.guarded, "vendor/fenced"))
+    scene.notes = [f"without structguard: {without.error}"]
+    scene.as_expected = without.error is not None and len(scene.wire) == 1 and _is_city(scene)
+    return scene
+
+
+def _schema(stage: _Stage) -> Scene:
+    scene = Scene(
+        title="An endpoint that rejects one schema",
+        says="It has the format, but this schema allows keys it does not name. Only this schema is"
+        " remembered, and the warning says what strict mode would want.",
+        call='client.chat.completions.create(model="vendor/strict", …, response_format=…)',
+    )
+    schema = _city().model_json_schema()
+    stage.act(scene, lambda: create(stage.guarded, "vendor/strict", schema))
+    scene.as_expected = len(scene.wire) == 2 and _is_city(scene)
+    return scene
+
+
+def _fitting(stage: _Stage) -> Scene:
+    from structguard.schema import strictify  # noqa: PLC0415
+
+    scene = Scene(
+        title="The same endpoint, the schema put right",
+        says="Nothing was remembered against it: it is sent, and the endpoint enforces it.",
+        call="schema = structguard.schema.strictify(schema).schema   # and the same call again",
+    )
+    schema = dict(strictify(_city().model_json_schema()).schema)
+    stage.act(scene, lambda: create(stage.guarded, "vendor/strict", schema))
+    scene.as_expected = len(scene.wire) == 1 and scene.enforced is True and _is_city(scene)
+    return scene
+
+
+def _client(base_url: str) -> OpenAI:
+    from openai import DefaultHttpxClient, OpenAI  # noqa: PLC0415  a second; --help need not pay it
+
+    direct = DefaultHttpxClient(trust_env=False)  # a proxy of the environment is not for loopback
+    return OpenAI(base_url=base_url, api_key=_KEY, max_retries=0, http_client=direct)
+
+
+def ask(client: OpenAI, model: str) -> str:
+    """The call of the demo: a question, a Pydantic model, the parsed object."""
+    answer = client.chat.completions.parse(
+        model=model, messages=[{"role": "user", "content": QUESTION}], response_format=_city()
+    )
+    return repr(answer.choices[0].message.parsed)
+
+
+def create(client: OpenAI, model: str, schema: dict[str, object]) -> str:
+    """The same with a JSON Schema; the text of the answer."""
+    wanted: ResponseFormatJSONSchema = {
+        "type": "json_schema",
+        "json_schema": {"name": "city", "strict": True, "schema": schema},
+    }
+    answer = client.chat.completions.create(
+        model=model, messages=[{"role": "user", "content": QUESTION}], response_format=wanted
+    )
+    return str(answer.choices[0].message.content)
+
+
+def _city() -> type[BaseModel]:
+    from pydantic import create_model  # noqa: PLC0415  comes with the SDK
+
+    return create_model("City", name=(str, ...), country=(str, ...), population=(int, ...))
+
+
+def _is_city(scene: Scene) -> bool:
+    return scene.value is not None and all(str(part) in scene.value for part in CITY.values())
+
+
+def remembered(memo: str) -> list[str]:
+    """The memo's entries in words."""
+    from structguard.memo import open_memo  # noqa: PLC0415
+
+    return [
+        f"{entry.provider} {entry.model} {entry.verdict} {entry.format} ({entry.scope}), rule"
+        f" {entry.rule}, until {_when(entry.expires)}"
+        for entry in open_memo(memo).entries()
+    ]
+
+
+def _when(wall: float | None) -> str:
+    return "for ever" if wall is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(wall))
+
+
+def another_process(base_url: str, memo: str) -> None:
+    """What the second process runs: the guarded call, told as one line of JSON."""
+    import structguard  # noqa: PLC0415
+
+    told: dict[str, object] = {"pid": os.getpid()}
+    client = structguard.wrap(_client(base_url), memo=memo)
+    with client, structguard.watch() as infos:
+        try:
+            told["value"] = ask(client, "vendor/refuse404")
+        except Exception as error:  # noqa: BLE001  told to the other process, which judges it
+            told["error"] = f"{type(error).__name__}: {error}"
+    told["source"] = infos[-1].source if infos else None
+    print(json.dumps(told))
+
+
+def _in_another_process(base_url: str, memo: str) -> dict[str, str | None]:
+    import structguard  # noqa: PLC0415
+
+    home = str(Path(structguard.__file__).parents[1])
+    path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
+    script = (
+        "import sys; from structguard.cli.scenes import another_process as go; go(*sys.argv[1:])"
+    )
+    run = subprocess.run(  # noqa: S603  our own interpreter and our own code
+        [sys.executable, "-c", script, base_url, memo],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    if run.returncode:
+        return {"error": shorten(run.stderr, 400)}
+    return cast("dict[str, str | None]", json.loads(run.stdout.splitlines()[-1]))
+
+
+@contextmanager
+def _heard(stage: _Stage) -> Generator[None]:
+    """Hear structguard's warnings instead of letting them run into the output."""
+
+    class Ears(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            stage.heard.append(record.getMessage())
+
+    logger, ears = logging.getLogger("structguard"), Ears(logging.WARNING)
+    before = logger.propagate
+    logger.addHandler(ears)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(ears)
+        logger.propagate = before
+
+
+def _exchange(asked: Asked) -> Exchange:
+    told = json.dumps(asked.body.get("messages"))
+    return Exchange(
+        sent_format=asked.sent,
+        schema_in_prompt="properties" in told,
+        status=asked.status,
+        answer=_answer(asked.reply),
+    )
+
+
+def _answer(reply: str) -> str:
+    """What the answer says: the message's text, or the whole body of an error."""
+    try:
+        text: str = json.loads(reply)["choices"][0]["message"]["content"]
+    except (ValueError, KeyError, TypeError, IndexError):
+        return reply
+    return text
