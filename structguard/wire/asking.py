@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
 
 from structguard.schema import schema_name
 from structguard.types import (
-    EFFORTS,
     Effort,
     Format,
     JsonObject,
@@ -17,14 +15,10 @@ from structguard.types import (
     Tool,
     ToolCall,
     as_mapping,
-    as_sequence,
-    as_text,
 )
-from structguard.wire.base import Undecodable, Unencodable, WireOptions
+from structguard.wire.base import Unencodable, WireOptions
 from structguard.wire.media import text_only
 from structguard.wire.payload import loads
-
-_T = TypeVar("_T")
 
 JSON_SENTENCE = "Answer with JSON only."
 """Added to the system text where an endpoint demands the word "json" beside the format."""
@@ -147,107 +141,6 @@ def schema_of(format: Format, api: str) -> JsonSchema:  # noqa: A002  the field'
             param="response_format",
         )
     return format
-
-
-class Fields:
-    """
-    A client's JSON object, taken apart field by field; null counts as absent.
-
-    What nobody took is in `rest()`.
-    """
-
-    def __init__(self, body: Mapping[str, object], where: str = "") -> None:
-        self._left = {key: value for key, value in body.items() if value is not None}
-        self._where = where
-
-    def take(self, key: str) -> object:
-        """Any value, None if absent."""
-        return self._left.pop(key, None)
-
-    def text(self, key: str) -> str | None:
-        """A string."""
-        value = self.take(key)
-        return None if value is None else self._need(as_text(value), key, "a string", value)
-
-    def flag(self, key: str) -> bool | None:
-        """True or false."""
-        value = self.take(key)
-        good = value if isinstance(value, bool) else None
-        return None if value is None else self._need(good, key, "true or false", value)
-
-    def whole(self, key: str) -> int | None:
-        """A whole number."""
-        value = self.take(key)
-        good = value if isinstance(value, int) and not isinstance(value, bool) else None
-        return None if value is None else self._need(good, key, "a whole number", value)
-
-    def number(self, key: str) -> float | None:
-        """A number."""
-        value = self.take(key)
-        good = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-        return None if value is None else self._need(good, key, "a number", value)
-
-    def mapping(self, key: str) -> Mapping[str, object] | None:
-        """An object."""
-        value = self.take(key)
-        return None if value is None else self._need(as_mapping(value), key, "an object", value)
-
-    def items(self, key: str) -> Sequence[object]:
-        """A list; empty if absent."""
-        value = self.take(key)
-        return () if value is None else self._need(as_sequence(value), key, "a list", value)
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """A list of strings, or one string; empty if absent."""
-        value = self._left.get(key)
-        items = (self.take(key),) if isinstance(value, str) else self.items(key)
-        return tuple(self._need(as_text(item), key, "a list of strings", item) for item in items)
-
-    def rest(self) -> dict[str, object]:
-        """What was not taken."""
-        return dict(self._left)
-
-    def _need(self, good: _T | None, key: str, what: str, got: object) -> _T:
-        if good is None:
-            path = f"{self._where}.{key}" if self._where else key
-            raise Undecodable(f"{path} must be {what}, got {type(got).__name__}", param=path)
-        return good
-
-
-def tools_in(
-    fields: Fields,
-) -> tuple[tuple[Mapping[str, object], ...], tuple[Mapping[str, object], ...]]:
-    """A client's tools: functions, and the vendor's own kinds."""
-    functions: list[Mapping[str, object]] = []
-    hosted: list[Mapping[str, object]] = []
-    for at, item in enumerate(fields.items("tools")):
-        tool = as_mapping(item)
-        if tool is None:
-            raise Undecodable(f"tools[{at}] must be an object", param=f"tools[{at}]")
-        (functions if tool.get("type", "function") == "function" else hosted).append(tool)
-    return tuple(functions), tuple(hosted)
-
-
-def effort_in(given: object, field: str) -> tuple[Effort | None, dict[str, object]]:
-    """A client's effort; a word only the vendor knows stays where it was, for `extra_body`."""
-    for word in EFFORTS:
-        if given == word:
-            return word, {}
-    return None, {} if given is None else {field: given}
-
-
-def decoded_request(**given: object) -> Request:
-    """
-    The Request of fields read from a body.
-
-    Raises:
-        Undecodable: a value Request itself refuses.
-    """
-    try:
-        return Request(**given)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        known = next((name for name in given if name in str(error)), "tools")
-        raise Undecodable(str(error), param=known) from error
 
 
 def call_input(call: ToolCall) -> Mapping[str, object]:

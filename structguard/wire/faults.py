@@ -134,9 +134,8 @@ def _kind(failure: Failure, table: Table, told: Sequence[Mapping[str, object]]) 
     codes += [code for one in told for code in _own_codes(one)]
     hits = [table.keys[key] for one in told for key in one if one[key] and key in table.keys]
     hits += [table.codes[code.lower()] for code in codes if code.lower() in table.codes]
-    if (
-        hits
-    ):  # a wrapper may call "unavailable" what its inner error calls final: the final one is right
+    if hits:
+        # a wrapper may call unavailable what the error inside it calls final
         return next((kind for kind in hits if not KINDS[kind].retry), hits[0])
     status = _status(failure.status, codes)
     if status in _TEXT_STATUSES:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from structguard.schema import as_format
 from structguard.types import Format, Message, Request, as_mapping, as_sequence, as_text
-from structguard.wire.asking import Fields, decoded_request, effort_in, tools_in
 from structguard.wire.base import Undecodable
 from structguard.wire.chat.reply import reasoning_of, signature_of
 from structguard.wire.chat.request import REASONING_FIELDS
+from structguard.wire.fields import Fields, decoded_request, effort_in, tools_in
 
 _CHOICES: Mapping[str, str] = {"auto": "auto", "none": "none", "required": "any"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from structguard.types import (
-    EFFORTS,
     Effort,
     File,
     Image,
@@ -18,9 +17,9 @@ from structguard.types import (
     as_sequence,
     as_text,
 )
-from structguard.wire.asking import BUDGETS, Fields, decoded_request
 from structguard.wire.base import Undecodable
 from structguard.wire.converse.reply import read_block
+from structguard.wire.fields import Fields, decoded_request, effort_of, plain
 from structguard.wire.media import Inline, media_type
 from structguard.wire.payload import count, loads
 from structguard.wire.reply import Reply
@@ -85,15 +84,9 @@ def _user(blocks: Sequence[object]) -> Iterator[Message]:
             _part(as_mapping(part) or {}) for part in as_sequence(result.get("content")) or ()
         )
         call_id = as_text(result.get("toolUseId"))
-        yield Message(role="tool", tool_call_id=call_id, content=_alone(content))
+        yield Message(role="tool", tool_call_id=call_id, content=plain(content))
     if parts or not blocks:
-        yield Message(role="user", content=_alone(tuple(parts)))
-
-
-def _alone(parts: tuple[Part, ...]) -> str | tuple[Part, ...]:
-    """One text part is text."""
-    first = parts[0] if len(parts) == 1 else None
-    return first.text if isinstance(first, Text) else parts
+        yield Message(role="user", content=plain(tuple(parts)))
 
 
 def _part(block: Mapping[str, object]) -> Part:
@@ -162,7 +155,4 @@ def _effort(extra: Mapping[str, object] | None) -> tuple[Effort | None, dict[str
     thinking = as_mapping((extra or {}).get("thinking")) or {}
     budget = count(thinking.get("budget_tokens"))
     kept: dict[str, object] = {"additionalModelRequestFields": rest} if rest else {}
-    for word in EFFORTS:
-        if budget is not None and budget <= BUDGETS[word]:
-            return word, kept
-    return None, kept
+    return effort_of(budget), kept

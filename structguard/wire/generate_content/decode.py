@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from structguard.types import (
-    EFFORTS,
-    Effort,
     File,
     Format,
     Image,
@@ -20,8 +18,8 @@ from structguard.types import (
     as_sequence,
     as_text,
 )
-from structguard.wire.asking import BUDGETS, Fields, decoded_request
 from structguard.wire.base import Undecodable
+from structguard.wire.fields import Fields, decoded_request, effort_of, plain
 from structguard.wire.generate_content.reply import parts_of, read_part
 from structguard.wire.generate_content.request import LOCAL_ID
 from structguard.wire.media import Inline
@@ -47,7 +45,7 @@ def decode_request(body: Mapping[str, object]) -> Request:
         "seed": config.whole("seed"),
         "stop": config.texts("stopSequences"),
         "response_format": _format(config),
-        "effort": _effort(config.mapping("thinkingConfig")),
+        "effort": effort_of(count((config.mapping("thinkingConfig") or {}).get("thinkingBudget"))),
     }
     rest = config.rest()
     return decoded_request(
@@ -101,8 +99,7 @@ def _user(parts: list[Mapping[str, object]]) -> Iterator[Message]:
             content=output if isinstance(output, str) else dumps(output),
         )
     if said or not parts:
-        first = said[0] if len(said) == 1 else None
-        yield Message(role="user", content=first.text if isinstance(first, Text) else tuple(said))
+        yield Message(role="user", content=plain(tuple(said)))
 
 
 def _part(part: Mapping[str, object]) -> Part:
@@ -150,12 +147,3 @@ def _format(config: Fields) -> Format | None:
     if schema is not None:
         return JsonSchema(schema=schema)
     return JsonObject() if kind == "application/json" else None
-
-
-def _effort(thinking: Mapping[str, object] | None) -> Effort | None:
-    """The least effort that is worth the budget."""
-    budget = count((thinking or {}).get("thinkingBudget"))
-    for word in EFFORTS:
-        if budget is not None and budget <= BUDGETS[word]:
-            return word
-    return None

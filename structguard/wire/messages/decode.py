@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from structguard.types import (
-    EFFORTS,
-    Effort,
     File,
     Image,
     JsonSchema,
@@ -18,8 +16,8 @@ from structguard.types import (
     as_sequence,
     as_text,
 )
-from structguard.wire.asking import BUDGETS, Fields, decoded_request
 from structguard.wire.base import Undecodable
+from structguard.wire.fields import Fields, decoded_request, effort_of, plain
 from structguard.wire.media import Inline
 from structguard.wire.messages.reply import read_block
 from structguard.wire.payload import count
@@ -40,7 +38,7 @@ def decode_request(body: Mapping[str, object]) -> Request:
         tools=functions,
         hosted_tools=hosted,
         tool_choice=_choice(fields.mapping("tool_choice")),
-        effort=_effort(fields.mapping("thinking")),
+        effort=effort_of(count((fields.mapping("thinking") or {}).get("budget_tokens"))),
         temperature=fields.number("temperature"),
         top_p=fields.number("top_p"),
         stop=fields.texts("stop_sequences"),
@@ -102,17 +100,11 @@ def _user(blocks: Sequence[object]) -> Iterator[Message]:
         else:
             parts.append(_part(fields))
     if parts or not blocks:
-        yield Message(role="user", content=_alone(tuple(parts)))
+        yield Message(role="user", content=plain(tuple(parts)))
 
 
 def _content(blocks: Sequence[object] | None) -> str | tuple[Part, ...]:
     return tuple(_part(as_mapping(block) or {}) for block in blocks or ()) or ""
-
-
-def _alone(parts: tuple[Part, ...]) -> str | tuple[Part, ...]:
-    """One text part is text."""
-    first = parts[0] if len(parts) == 1 else None
-    return first.text if isinstance(first, Text) else parts
 
 
 def _part(block: Mapping[str, object]) -> Part:
@@ -180,14 +172,3 @@ def _choice(given: Mapping[str, object] | None) -> str | None:
     if given is None:
         return None
     return as_text(given.get("name")) or as_text(given.get("type"))
-
-
-def _effort(thinking: Mapping[str, object] | None) -> Effort | None:
-    """The least effort that is worth the budget."""
-    budget = count((thinking or {}).get("budget_tokens"))
-    if budget is None:
-        return None
-    for word in EFFORTS:
-        if budget <= BUDGETS[word]:
-            return word
-    return "xhigh"

@@ -13,13 +13,12 @@ from structguard.types import (
     Reasoning,
     Request,
     Role,
-    Text,
     ToolCall,
     as_mapping,
     as_text,
 )
-from structguard.wire.asking import Fields, decoded_request, effort_in, tools_in
 from structguard.wire.base import Undecodable
+from structguard.wire.fields import Fields, decoded_request, effort_in, plain, tools_in
 from structguard.wire.responses.reply import reasoning_of
 
 _CHOICES: Mapping[str, str] = {"auto": "auto", "none": "none", "required": "any"}
@@ -194,8 +193,7 @@ def _content(given: object) -> str | tuple[Part, ...]:
     parts = Message.of(
         {"role": "user", "content": [_plain(part) for part in _listed(given)]}
     ).content
-    assert not isinstance(parts, str)  # noqa: S101  a list gives parts
-    return parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else parts
+    return parts if isinstance(parts, str) else plain(parts)
 
 
 def _listed(given: object) -> Sequence[object]:
