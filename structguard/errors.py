@@ -22,10 +22,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from structguard.events import Observer, ProviderFailed, ignore
 from structguard.types import Failure, Kind, Operation, Refusal, Request
+
+if TYPE_CHECKING:
+    from structguard.events import Observer
 
 Details: TypeAlias = Mapping[str, object]
 Classify: TypeAlias = Callable[[Failure], tuple[Kind, str, Details]]
@@ -210,7 +212,7 @@ def provider_error(
     refusal: Refusal | None = None,
     requests: int = 1,
     user: str | None = None,
-    observer: Observer = ignore,
+    observer: Observer | None = None,
 ) -> ProviderError:
     """
     Make the one ProviderError of a failed call and emit its one `ProviderFailed` event.
@@ -229,6 +231,10 @@ def provider_error(
         refusal=refusal,
         requests=requests,
     )
+    if observer is None:
+        return error
+    from structguard.events import ProviderFailed  # noqa: PLC0415  readers of texts need no events
+
     observer(
         ProviderFailed(
             kind=kind,
@@ -264,7 +270,7 @@ class ErrorBuilder:
     provider: str
     model: str | None
     user: str | None = None
-    observer: Observer = field(default=ignore, repr=False)
+    observer: Observer | None = field(default=None, repr=False)
 
     def from_failure(
         self,
@@ -329,7 +335,7 @@ class ErrorBuilder:
 
 
 def operation(
-    name: Operation, request: Request | None, provider: str, *, observer: Observer = ignore
+    name: Operation, request: Request | None, provider: str, *, observer: Observer | None = None
 ) -> ErrorBuilder:
     """A builder for the errors of one call: operation, provider, and the request's model and user."""
     return ErrorBuilder(

@@ -10,13 +10,14 @@ import inspect
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
-from structguard.events import Observer
-from structguard.memo import Memo, open_memo
-from structguard.observe import log_events
 from structguard.options import Policy
-from structguard.service import Clock, Provider
+
+if TYPE_CHECKING:
+    from structguard.events import Observer
+    from structguard.memo import Memo
+    from structguard.service import Clock, Provider
 
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., object])
@@ -26,8 +27,8 @@ class Guard:
     """
     One memo and one policy for many faces: `wrap`, `guarded`, `protect`.
 
-    `memo` is an address (`disk:`, `disk:PATH`, `memory:`) or a Memo; `clock` and `wall` give
-    seconds. A context manager, sync and async: leaving it writes what the memo still holds.
+    `memo` is an address (`disk:`, `disk:PATH`, `memory:`) or a Memo; `observer` is told every event
+    (None: the `structguard` logger); `clock` and `wall` give seconds. A context manager, sync and async: leaving it writes what the memo still holds.
 
     Raises:
         ValueError: a memo address that nothing can open.
@@ -37,14 +38,17 @@ class Guard:
         self,
         memo: Memo | str | None = "disk:",
         policy: Policy | None = None,
-        observer: Observer = log_events,
+        observer: Observer | None = None,
         clock: Clock = time.monotonic,
         wall: Clock = time.time,
     ) -> None:
+        from structguard.memo import open_memo  # noqa: PLC0415  naming `wrap` costs nothing yet
+        from structguard.observe import log_events  # noqa: PLC0415
+
         self.policy = Policy() if policy is None else policy
-        self.observer = observer
+        self.observer: Observer = log_events if observer is None else observer
         self.clock = clock
-        self.memo = open_memo(memo, observer=observer, clock=clock, wall=wall)
+        self.memo = open_memo(memo, observer=self.observer, clock=clock, wall=wall)
 
     def wrap(self, client: C) -> C:
         """The SDK client you already have, guarded in place (see `structguard.wrap`)."""
