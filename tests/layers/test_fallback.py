@@ -78,7 +78,7 @@ def test_doubles_and_links_that_were_not_built_are_dropped_with_a_notice() -> No
         [
             Link(one, "m"),
             Link(one, "m"),
-            Link(None, name="unbuilt"),
+            Link(None, "m", name="unbuilt"),
             Link(Script(id="one"), "m"),
             Link(other),
         ],
