@@ -12,8 +12,9 @@ from functools import lru_cache
 
 import aiohttp
 import yarl
-from anyio.lowlevel import RunVar, current_token
+from anyio.lowlevel import current_token
 
+from structguard.http.loops import PerLoop
 from structguard.http.seam import (
     ExchangeFailed,
     Limits,
@@ -47,7 +48,7 @@ class AiohttpTransport:
         self._limits = limits or Limits()
         self._proxy = proxy
         self._verify = verify
-        self._sessions: RunVar[aiohttp.ClientSession | None] = RunVar("structguard.aiohttp")
+        self._sessions: PerLoop[aiohttp.ClientSession] = PerLoop(self._open)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._limits!r})"
@@ -64,7 +65,7 @@ class AiohttpTransport:
     ) -> Response:
         """See `seam.Transport.send`."""
         try:
-            answer = await self._session().request(
+            answer = await self._sessions.get().request(
                 method,
                 _url(url),
                 headers={**_ACCEPT, **headers},
@@ -87,17 +88,9 @@ class AiohttpTransport:
 
     async def aclose(self) -> None:
         """See `seam.Transport.aclose`."""
-        session = self._sessions.get(None)
+        session = self._sessions.pop()
         if session is not None:
-            self._sessions.set(None)
             await session.close()
-
-    def _session(self) -> aiohttp.ClientSession:
-        session = self._sessions.get(None)
-        if session is None:
-            session = self._open()
-            self._sessions.set(session)
-        return session
 
     def _open(self) -> aiohttp.ClientSession:
         if "trio" in current_token().backend_class.__module__:

@@ -17,8 +17,8 @@ from typing import Protocol
 
 import anyio
 import httpx2
-from anyio.lowlevel import RunVar
 
+from structguard.http.loops import PerLoop
 from structguard.http.seam import (
     ExchangeFailed,
     Limits,
@@ -57,7 +57,7 @@ class Httpx2Transport:
         self._given = transport
         self._proxy = proxy
         self._verify = verify
-        self._pools: RunVar[httpx2.AsyncBaseTransport | None] = RunVar("structguard.httpx2")
+        self._pools: PerLoop[httpx2.AsyncBaseTransport] = PerLoop(self._open)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._limits!r})"
@@ -92,9 +92,8 @@ class Httpx2Transport:
 
     async def aclose(self) -> None:
         """See `seam.Transport.aclose`."""
-        pool = self._pools.get(None)
+        pool = self._pools.pop()
         if pool is not None:
-            self._pools.set(None)
             await pool.aclose()
         if self._given is not None:
             await self._given.aclose()
@@ -105,18 +104,9 @@ class Httpx2Transport:
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
         try:
-            return await self._pool().handle_async_request(request)
+            return await (self._given or self._pools.get()).handle_async_request(request)
         except (httpx2.HTTPError, OSError) as error:
             raise fault(error) from error
-
-    def _pool(self) -> httpx2.AsyncBaseTransport:
-        if self._given is not None:
-            return self._given
-        pool = self._pools.get(None)
-        if pool is None:
-            pool = self._open()
-            self._pools.set(pool)
-        return pool
 
     def _open(self) -> httpx2.AsyncHTTPTransport:
         limits = httpx2.Limits(

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import anyio
-from anyio.lowlevel import RunVar
 
 from structguard.errors import ProviderError
+from structguard.http.loops import PerLoop
 from structguard.providers.call import Outgoing, Unauthorised
 from structguard.service import Clock
 
@@ -66,7 +66,7 @@ class Credentials:
         self._fetch = fetch
         self._scheme = scheme
         self._clock = clock
-        self._locks: RunVar[anyio.Lock] = RunVar("structguard.credentials")
+        self._locks = PerLoop(anyio.Lock)
         self._round = 0
         self._headers: Headers | None = None
         self._good_until = 0.0
@@ -82,7 +82,7 @@ class Credentials:
         seen = self._round
         if self._fresh(rejected):
             return self._headers or {}
-        async with self._lock():
+        async with self._locks.get():
             if self._round != seen and self._failure is not None:
                 raise Unauthorised(str(self._failure)) from self._failure
             if not self._fresh(rejected):
@@ -113,13 +113,6 @@ class Credentials:
         life = credential.expires_in
         early = 0.0 if life is None else min(_EARLY, life / 2)
         self._good_until = float("inf") if life is None else self._clock() + life - early
-
-    def _lock(self) -> anyio.Lock:
-        lock = self._locks.get(None)
-        if lock is None:
-            lock = anyio.Lock()
-            self._locks.set(lock)
-        return lock
 
 
 def digest(headers: Headers) -> str:

@@ -12,11 +12,11 @@ from typing import Literal, TypeAlias
 
 import anyio
 import jiter
-from anyio.lowlevel import RunVar
 
 from structguard.errors import ProviderError, redact
 from structguard.events import ApiLookupFailed, Observer
 from structguard.http import ExchangeFailed, Response
+from structguard.http.loops import PerLoop
 from structguard.service import Clock
 from structguard.types import Api, as_mapping, as_sequence
 
@@ -53,13 +53,13 @@ class Lookup:
         self._observer = observer
         self._clock = clock
         self._answers: dict[str, _Answer] = {}
-        self._locks: RunVar[anyio.Lock] = RunVar("structguard.lookup")
+        self._locks = PerLoop(anyio.Lock)
 
     async def ensure(self, credential: str, ask: Callable[[], Awaitable[Response]]) -> None:
         """Ask, unless there is a usable answer or it is too early after a failure."""
         if self._settled(credential):
             return
-        async with self._lock():
+        async with self._locks.get():
             if not self._settled(credential):
                 await self.renew(credential, ask)
 
@@ -124,13 +124,6 @@ class Lookup:
             self._observer(
                 ApiLookupFailed(provider=self._provider, base_url=self._base_url, reason=reason)
             )
-
-    def _lock(self) -> anyio.Lock:
-        lock = self._locks.get(None)
-        if lock is None:
-            lock = anyio.Lock()
-            self._locks.set(lock)
-        return lock
 
 
 def _choice(listed: frozenset[str] | None) -> Listed:
