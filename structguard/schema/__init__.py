@@ -13,21 +13,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from structguard.schema.build import Misbuilt, build
+    from structguard.schema.building import Misbuilt, build
     from structguard.schema.identity import canonical, digest, schema_name
     from structguard.schema.source import as_format
     from structguard.schema.strict import Problem, Strictified, advise, strictify
     from structguard.schema.validate import Validator, Violation, validator
 
 _HOMES = {
-    "Misbuilt": "build",
+    "Misbuilt": "building",
     "Problem": "strict",
     "Strictified": "strict",
     "Validator": "validate",
     "Violation": "validate",
     "advise": "strict",
     "as_format": "source",
-    "build": "build",
+    "build": "building",
     "canonical": "identity",
     "digest": "identity",
     "schema_name": "identity",

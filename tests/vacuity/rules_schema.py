@@ -81,7 +81,7 @@ MUTATIONS: list[Mutation] = [
     ),
     Mutation(
         name="schema-building-is-strict",
-        file="structguard/schema/build.py",
+        file="structguard/schema/building.py",
         old="strict=True",
         new="strict=False",
         tests=(
