@@ -41,6 +41,8 @@ class Brackets:
     def _pass(self, start: int, end: int) -> int:
         """Read from `start` until it closes or cannot, and remember all brackets on the way."""
         text = self._text
+        if text[start] not in "{[":  # full-width: only the repairing reader pairs those
+            return CROSSED
         pairs: list[int] = []  # opened and closed on the way: start, end, start, end, …
         stack: list[int] = []
         outcome = NEVER

@@ -196,6 +196,24 @@ def _fitting_items(objects: list[Candidate], target: Target, *, coerce: bool) ->
     return kept
 
 
+CRITERIA: Final = (
+    "it has keys the schema does not name",
+    "it does not open a code fence",
+    "it had to be unwrapped",
+    "it had to be repaired, or its end is missing",
+    "it had to be coerced",
+    "there is other text around it",
+    "it stands inside a sentence",
+)
+"""What a candidate has against it, in the order in which it counts."""
+
+
+def why_lost(candidate: Candidate, winner: Candidate, target: Target | None, text: str) -> str:
+    """The first criterion by which the winner was preferred."""
+    pairs = zip(_rank(candidate, target, text), _rank(winner, target, text), CRITERIA, strict=True)
+    return next((why for own, better, why in pairs if own != better), "another one came first")
+
+
 def _rank(candidate: Candidate, target: Target | None, text: str) -> tuple[bool, ...]:
     unknown = target is not None and target.unknown(candidate.value) > 0
     return (

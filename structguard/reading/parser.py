@@ -32,16 +32,16 @@ _INNER: Final = 8  # misfits whose inside is scanned once more
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
-    """One call of parse with its options."""
+class Job:
+    """One call of parse: the text, what it has to fit, the options."""
 
     text: str
-    target: Target | None
-    reader: Callable[[str], object] | None
-    coerce: bool
-    partial: bool
-    markup: bool
-    latex: bool
+    target: Target | None = None
+    reader: Callable[[str], object] | None = None
+    coerce: bool = False
+    partial: bool = False
+    markup: bool = False
+    latex: bool = False
     nested: bool = False  # the text came out of content blocks
 
 
@@ -77,17 +77,17 @@ def parse(
     try:
         value, warnings = strict(text)
     except NotStrict as error:
-        return _lenient(_Job(text, target, reader, coerce, partial, markup, latex), str(error))
+        return _lenient(Job(text, target, reader, coerce, partial, markup, latex), str(error))
     if target is None and "\\" not in text:  # the commonest case
         return Parsed(value, "json", True, (0, len(text)), warnings=warnings)
-    return _whole(_Job(text, target, reader, coerce, partial, markup, latex), value, warnings)
+    return _whole(Job(text, target, reader, coerce, partial, markup, latex), value, warnings)
 
 
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _whole(job: _Job, value: object, warnings: Sequence[str]) -> Parsed:
+def _whole(job: Job, value: object, warnings: Sequence[str]) -> Parsed:
     """Step 2: the whole text is strict JSON."""
     text, target = job.text, job.target
     if "\\" in text:
@@ -102,7 +102,7 @@ def _whole(job: _Job, value: object, warnings: Sequence[str]) -> Parsed:
     return _decide(job, found)
 
 
-def _is_no_answer(job: _Job, value: object) -> bool:
+def _is_no_answer(job: Job, value: object) -> bool:
     """Whether a value that fits is the schema handed back or a template left unfilled."""
     if job.target is not None and is_schema(value, job.target.format.schema):
         return True
@@ -111,7 +111,7 @@ def _is_no_answer(job: _Job, value: object) -> bool:
     return hinted and is_placeholder(value, sure=True)
 
 
-def _latex(job: _Job, value: object, warnings: Sequence[str]) -> tuple[object, Sequence[str]]:
+def _latex(job: Job, value: object, warnings: Sequence[str]) -> tuple[object, Sequence[str]]:
     """Escapes that were LaTeX commands: restored where asked for, else a warning."""
     if job.latex:
         value, changed = restore_latex(value)
@@ -121,7 +121,7 @@ def _latex(job: _Job, value: object, warnings: Sequence[str]) -> tuple[object, S
     return value, (*warnings, said) if said else warnings
 
 
-def _lenient(job: _Job, fault: str) -> Parsed:
+def _lenient(job: Job, fault: str) -> Parsed:
     """Steps 3 to 10: the text is not one strict JSON value."""
     taken = _marked_reader(job)
     if taken is not None:
@@ -134,7 +134,7 @@ def _lenient(job: _Job, fault: str) -> Parsed:
     return _decide(job, found)
 
 
-def _marked_reader(job: _Job) -> Parsed | None:
+def _marked_reader(job: Job) -> Parsed | None:
     """Step 3: the caller's reader, when its marker is in the text."""
     marker = marker_of(job.reader)
     if marker is None or marker.search(job.text) is None:
@@ -142,7 +142,7 @@ def _marked_reader(job: _Job) -> Parsed | None:
     return _ask_reader(job)
 
 
-def _ask_reader(job: _Job) -> Parsed | None:
+def _ask_reader(job: Job) -> Parsed | None:
     if job.reader is None:
         return None
     given = job.reader(without_reasoning(job.text))
@@ -160,7 +160,7 @@ def _ask_reader(job: _Job) -> Parsed | None:
     return _taken(job, candidate, Choice(), tuple(read.rejected))
 
 
-def _cut(job: _Job, early: list[Attempt]) -> Parsed | None:
+def _cut(job: Job, early: list[Attempt]) -> Parsed | None:
     """Step 4: only the end is missing."""
     opened = job.text.lstrip("\ufeff \t\r\n")
     if opened[:1] not in ("{", "["):
@@ -176,7 +176,17 @@ def _cut(job: _Job, early: list[Attempt]) -> Parsed | None:
     return _taken(job, choice.fitting[0], choice, ()) if choice.fitting else None
 
 
-def _scanned(job: _Job) -> Found:
+def candidates_of(job: Job) -> Found:
+    """Every value that may be meant, before the schema chooses; for `explain`."""
+    try:
+        value, warnings = strict(job.text)
+    except NotStrict:
+        return _scanned(job)
+    span = (0, len(job.text))
+    return Found(candidates=[Candidate(value, span, "json", warnings=warnings, whole=True)])
+
+
+def _scanned(job: Job) -> Found:
     """Steps 5 and 6: what is not the answer is passed over, the rest is read."""
     parts, reasoned = regions(job.text)
     known = job.target.known if job.target is not None else frozenset[str]()
@@ -196,7 +206,7 @@ def _mark_whole(found: Found, text: str) -> None:
         found.candidates[0].whole = not text[:start].strip() and not text[end:].strip()
 
 
-def _decide(job: _Job, found: Found) -> Parsed:
+def _decide(job: Job, found: Found) -> Parsed:
     """Steps 7 to 10: the schema chooses; what was left out is tried; else the reader, else none."""
     choice = choose(found.candidates, job.target, job.text, coerce=job.coerce)
     for more in (_blocks, _inside, _lost):
@@ -214,7 +224,7 @@ def _decide(job: _Job, found: Found) -> Parsed:
     raise ParseError(_reason(job, found, choice), [*choice.attempts, *found.attempts][:50])
 
 
-def _blocks(job: _Job, found: Found) -> Choice | None:
+def _blocks(job: Job, found: Found) -> Choice | None:
     """Content blocks: the answer is in their text."""
     if job.nested or len(found.candidates) > 4:
         return None
@@ -229,7 +239,7 @@ def _blocks(job: _Job, found: Found) -> Choice | None:
     return None
 
 
-def _inside(job: _Job, found: Found) -> Choice | None:
+def _inside(job: Job, found: Found) -> Choice | None:
     """A repaired value that does not fit may have swallowed the one that does."""
     swallowed = [
         c for c in found.candidates if c.value and (0 < len(c.repairs) < _NOISE or not c.complete)
@@ -247,7 +257,7 @@ def _inside(job: _Job, found: Found) -> Choice | None:
     return choose(scanner.found.candidates, job.target, job.text, coerce=job.coerce)
 
 
-def _lost(job: _Job, found: Found) -> Choice | None:
+def _lost(job: Job, found: Found) -> Choice | None:
     """Members of an object whose braces are not there."""
     if found.candidates or job.target is None:
         return None
@@ -262,7 +272,7 @@ def _is_reasoning(text: str) -> bool:
     return not regions(text)[0] or not without_reasoning(text).strip()
 
 
-def _reason(job: _Job, found: Found, choice: Choice) -> ParseReason:
+def _reason(job: Job, found: Found, choice: Choice) -> ParseReason:
     """The one word for why there is no value."""
     count = len(found.candidates)
     facts: tuple[tuple[ParseReason, bool], ...] = (
@@ -279,7 +289,7 @@ def _reason(job: _Job, found: Found, choice: Choice) -> ParseReason:
     return "no_json"
 
 
-def _taken(job: _Job, candidate: Candidate, choice: Choice, rejected: tuple[object, ...]) -> Parsed:
+def _taken(job: Job, candidate: Candidate, choice: Choice, rejected: tuple[object, ...]) -> Parsed:
     """The chosen candidate as Parsed, its value built where the schema was a type."""
     value = candidate.value
     if candidate.source not in ("json", "text") and "\\" in job.text:

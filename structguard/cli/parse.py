@@ -1,0 +1,245 @@
+"""
+`structguard parse`: the value in what a model wrote, how it was found, and why no other was taken.
+
+Exit codes: 0 a value (with several inputs: in each of them), 1 nothing usable, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from structguard.cli.console import Console
+from structguard.errors import ParseError
+from structguard.reading import ABSTAIN, Parsed, parse
+from structguard.reading.explain import Judged, explain
+from structguard.reading.parser import Job
+from structguard.reading.target import Target
+from structguard.types import as_mapping, as_text
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+
+_EXAMPLES = """\
+examples:
+  structguard parse answer.txt
+  structguard parse --schema schema.json --coerce answer.txt
+  echo '{"n": "4"' | structguard parse --schema '{"type": "object"}' --partial --explain -
+  structguard parse --jsonl --json --schema schema.json answers.jsonl > values.jsonl
+
+A line of --jsonl input is a JSON string, or an object with the answer under "text" and, if it has
+one of its own, the JSON Schema under "schema".
+
+exit codes:
+  0  a value was found (in every input)
+  1  nothing usable in at least one input
+  2  wrong usage, a broken schema, or a file that cannot be read
+"""
+_LONG = 200  # lines of JSONL from which on a terminal sees a progress bar
+_BAR = 30  # characters of the bar
+_STEP = 25  # answers between two drawings of it
+
+
+@dataclass(frozen=True)
+class _Input:
+    """One answer, the name it is shown by, and its own schema if it brought one."""
+
+    name: str
+    text: str
+    schema: object = None
+
+
+class _WrongInput(ValueError):
+    """An input that is not what the options say it is."""
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the command to a parser's commands."""
+    parser = subparsers.add_parser(
+        "parse",
+        help="read the value out of what a model wrote",
+        description=(
+            "Read the JSON value out of a model's answer: strict where it is strict, repaired where "
+            "it is not, chosen by the schema; never invented."
+        ),
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--schema", metavar="FILE|JSON", help="the JSON Schema the value must fit")
+    for flag, about in (
+        ("coerce", 'make exact coercions where the schema demands them: "42" to 42'),
+        ("partial", "keep the string or number that the end of the answer cuts"),
+        ("markup", "read XML-style tool arguments"),
+        ("latex", "restore LaTeX commands that JSON took for escapes"),
+        ("jsonl", "each line of the input is one answer, as JSON"),
+        ("explain", "print each candidate and why it won or lost"),
+        ("json", "print JSON, one line for each answer"),
+    ):
+        parser.add_argument(f"--{flag}", action="store_true", help=about)
+    parser.add_argument(
+        "files", nargs="*", default=["-"], metavar="FILE", help="the answer; - is standard input"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Parse each input and print what was found; the exit code says whether all had a value."""
+    try:
+        schema = _schema(args.schema)
+        Target.of(schema)  # a broken schema is told before anything is read
+        inputs = [one for name in args.files for one in _inputs(name, jsonl=args.jsonl)]
+        missing = 0
+        for one in _progress(inputs, sys.stderr, shown=args.jsonl):
+            missing += _one(one, schema, args) != 0
+    except (OSError, ValueError) as error:
+        print(f"structguard parse: {error}", file=sys.stderr)
+        return 2
+    return 1 if missing else 0
+
+
+def _schema(given: str | None) -> object:
+    """The schema of the option: JSON, or the file that holds it."""
+    if given is None:
+        return None
+    text = given if given.lstrip().startswith("{") else Path(given).read_text(encoding="utf-8")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise _WrongInput(f"--schema is not JSON: {error}") from error
+
+
+def _inputs(name: str, *, jsonl: bool) -> Iterator[_Input]:
+    text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    if not jsonl:
+        yield _Input(name, text)
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            yield _from_line(f"{name}:{number}", line)
+
+
+def _from_line(name: str, line: str) -> _Input:
+    try:
+        value: object = json.loads(line)
+    except ValueError as error:
+        raise _WrongInput(f"{name} is not JSON: {error}") from error
+    mapping = as_mapping(value) or {}
+    text = as_text(value) if isinstance(value, str) else as_text(mapping.get("text"))
+    if text is None:
+        raise _WrongInput(f'{name} is neither a JSON string nor an object with "text"')
+    return _Input(name, text, mapping.get("schema"))
+
+
+def _progress(inputs: list[_Input], out: TextIO, *, shown: bool) -> Iterator[_Input]:
+    """The inputs; a terminal sees how far they are when there are many."""
+    shown = shown and len(inputs) >= _LONG and out.isatty()
+    for number, one in enumerate(inputs):
+        if shown and number % _STEP == 0:
+            done = _BAR * number // len(inputs)
+            bar = "█" * done + "·" * (_BAR - done)
+            print(f"\r{bar} {number}/{len(inputs)}", end="", file=out, flush=True)
+        yield one
+    if shown:
+        print(f"\r{' ' * (_BAR + 24)}\r", end="", file=out, flush=True)
+
+
+def _one(one: _Input, schema: object, args: argparse.Namespace) -> int:
+    """Parse and print one input; 0 for a value, 1 for none."""
+    wanted = schema if one.schema is None else one.schema
+    options = {name: bool(getattr(args, name)) for name in ("coerce", "partial", "markup", "latex")}
+    found: Parsed | ParseError
+    try:
+        found = parse(one.text, wanted, **options)  # type: ignore[arg-type]  # all are flags
+    except ParseError as error:
+        found = error
+    judged = explain(Job(one.text, Target.of(wanted), **options)) if args.explain else ()  # type: ignore[arg-type]  # all are flags
+    if args.json:
+        print(json.dumps(_facts(one, found, judged), ensure_ascii=False, default=str))
+    else:
+        several = len(args.files) > 1 or args.jsonl
+        _as_text(Console(sys.stdout), one, found, judged, several=several)
+    return 1 if isinstance(found, ParseError) else 0
+
+
+def _facts(
+    one: _Input, found: Parsed | ParseError, judged: Iterable[Judged]
+) -> Mapping[str, object]:
+    """One answer as a JSON object."""
+    facts: dict[str, object] = {"input": one.name, "found": not isinstance(found, ParseError)}
+    if isinstance(found, ParseError):
+        facts |= {"reason": found.reason, "attempts": [_attempt(a) for a in found.attempts]}
+    else:
+        facts |= found._asdict() | {
+            "value": None if found.value is ABSTAIN else found.value,
+            "warnings": list(found.warnings),
+        }
+    if explained := [_judged(j) for j in judged]:
+        facts["candidates"] = explained
+    return facts
+
+
+def _attempt(attempt: object) -> Mapping[str, object]:
+    return {name: getattr(attempt, name) for name in ("source", "span", "why")}
+
+
+def _judged(judged: Judged) -> Mapping[str, object]:
+    return {name: getattr(judged, name) for name in ("source", "span", "value", "verdict", "why")}
+
+
+def _as_text(
+    console: Console,
+    one: _Input,
+    found: Parsed | ParseError,
+    judged: Iterable[Judged],
+    *,
+    several: bool,
+) -> None:
+    if several:
+        console.heading(one.name)
+    if isinstance(found, ParseError):
+        console.line(f"nothing usable: {found}", "red")
+    else:
+        console.line(json.dumps(found.value, ensure_ascii=False, indent=2, default=str))
+        for name, lines in _details(found):
+            for line in lines:
+                console.line(f"{name:<12} {line}")
+    _explained(console, judged)
+
+
+def _details(found: Parsed) -> Iterator[tuple[str, list[str]]]:
+    cut = "" if found.complete else ", its end is missing"
+    yield "source", [f"{found.source}, characters {found.span[0]} to {found.span[1]}{cut}"]
+    yield "repair", [f"{kind} at {offset}" for kind, offset in found.repairs]
+    yield "coercion", [f"{_path(path)}: {old!r} → {new!r}" for path, old, new in found.coercions]
+    yield "alternative", [_short(value) for value in found.alternatives]
+    yield "warning", list(found.warnings)
+
+
+def _path(path: tuple[str | int, ...]) -> str:
+    return "/" + "/".join(map(str, path))
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def _explained(console: Console, judged: Iterable[Judged]) -> None:
+    colours: Mapping[str, Callable[[str], str]] = {
+        "taken": lambda text: console.paint(text, "green"),
+        "lost": lambda text: console.paint(text, "yellow"),
+        "refused": lambda text: console.paint(text, "red"),
+    }
+    for number, one in enumerate(judged):
+        if number == 0:
+            console.heading("candidates")
+        start, end = one.span
+        verdict = colours[one.verdict](f"{one.verdict:<8}")
+        console.line(f"{verdict} {one.source} at {start}..{end}: {one.why}")
+        if one.value is not None:
+            console.line(f"         {_short(one.value)}", "dim")
