@@ -1,0 +1,143 @@
+"""Providers and passages from their settings; every upstream of one worker shares one pool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from structguard.events import Observer
+from structguard.gateway.config import ProviderConfig
+from structguard.gateway.passing import Passage
+from structguard.gateway.transport import ClientTransport
+from structguard.http import Transport
+from structguard.http.urls import join
+from structguard.memo import Memo, endpoint_id
+from structguard.options import Policy, RetryOptions
+from structguard.providers import Anthropic, Bedrock, Google, OpenAI, OpenAICompat
+from structguard.providers.anthropic import BASE_URL as ANTHROPIC_URL
+from structguard.providers.openai import BASE_URL as OPENAI_URL
+from structguard.providers.routes import OpenAIApi
+from structguard.providers.settings import Common, bearer
+from structguard.service import Provider
+from structguard.types import Api
+from structguard.wire.base import WireOptions
+from structguard.wire.table import WIRES
+
+Build = Callable[[ProviderConfig, Common], Provider]
+
+
+def _openai(config: ProviderConfig, common: Common) -> Provider:
+    key = config.key or ("client" if config.credential == "client" else None)
+    return OpenAI(key, base_url=config.base_url or OPENAI_URL, **common)
+
+
+def _compat(config: ProviderConfig, common: Common) -> Provider:
+    api: OpenAIApi = "responses" if config.api == "responses" else "chat"
+    return OpenAICompat(config.base_url, api_key=config.key or None, api=api, **common)
+
+
+def _anthropic(config: ProviderConfig, common: Common) -> Provider:
+    return Anthropic(config.key or None, base_url=config.base_url or ANTHROPIC_URL, **common)
+
+
+def _google(config: ProviderConfig, common: Common) -> Provider:
+    return Google(config.key or None, base_url=config.base_url or None, **common)
+
+
+def _bedrock(config: ProviderConfig, common: Common) -> Provider:
+    return Bedrock(
+        config.region, api_key=config.key or None, base_url=config.base_url or None, **common
+    )
+
+
+_BUILDERS: Mapping[str, Build] = {
+    "openai": _openai,
+    "openai_compat": _compat,
+    "anthropic": _anthropic,
+    "google": _google,
+    "bedrock": _bedrock,
+}
+
+
+def wire_options(config: ProviderConfig) -> WireOptions:
+    """The endpoint's dialect."""
+    return WireOptions(
+        reasoning=config.reasoning,
+        developer_role=config.developer_role,
+        needs_json_word=config.needs_json_word,
+        format_with_tools=config.format_with_tools,
+        structured="tool" if config.structured == "tool" else "native",
+    )
+
+
+def transport_of(config: ProviderConfig, inner: Transport) -> ClientTransport:
+    """The shared pool, with the client's own credential where the provider asks for it."""
+    return ClientTransport(inner, config.credential == "client")
+
+
+def build_provider(
+    name: str, config: ProviderConfig, transport: Transport, observer: Observer
+) -> Provider:
+    """
+    The provider of one table.
+
+    Raises:
+        ValueError, MissingExtra: it cannot be built.
+    """
+    common = Common(
+        id=name,
+        timeout=config.timeout,
+        retry=RetryOptions(attempts=config.attempts),
+        transport=transport,
+        options=wire_options(config),
+        observer=observer,
+    )
+    return _BUILDERS[config.kind](config, common)
+
+
+def apis_of(config: ProviderConfig) -> tuple[Api, ...]:
+    """The wires over which a client's body can go to it as it is."""
+    match config.kind, config.api:
+        case "openai_compat", "chat":
+            return ("chat",)
+        case "openai_compat", "responses":
+            return ("responses",)
+        case (("openai_compat" | "openai"), _):
+            return ("chat", "responses")
+        case _:
+            return ()
+
+
+def build_passage(
+    name: str,
+    config: ProviderConfig,
+    api: Api,
+    transport: Transport,
+    *,
+    memo: Memo,
+    policy: Policy,
+    observer: Observer,
+) -> Passage:
+    """The way on which bodies of `api` pass to a provider unchanged."""
+    base = config.base_url or OPENAI_URL
+    own: Mapping[str, str] = bearer(config.key) if config.key else {}
+    return Passage(
+        id=name,
+        memo_id=name,
+        base_url=endpoint_id(base),
+        url=_url(base, api),
+        wire=WIRES[api],
+        headers={"content-type": "application/json", "user-agent": "structguard", **own},
+        transport=transport,
+        memo=memo,
+        policy=replace(policy, also_statuses=frozenset(config.also_statuses)),
+        observer=observer,
+        timeout=config.timeout,
+        retry=RetryOptions(attempts=config.attempts),
+    )
+
+
+def _url(base: str, api: Api) -> str:
+    """The whole URL; a base URL may be the chat URL itself."""
+    base = base.rstrip("/").removesuffix("/chat/completions")
+    return join(base, WIRES[api].path("", stream=False))

@@ -1,0 +1,313 @@
+"""
+The gateway's settings: frozen values, each with its line in the reference.
+
+`read_config` makes them from a TOML file, `embedded` from one upstream URL. Secrets are named by the
+environment variable that holds them and never stand in a file. Source: spec gateway "Config".
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from structguard.gateway.settings import ConfigError, known, links_of, option, read_table, subtables
+from structguard.http.urls import checked
+
+Environ = Mapping[str, str]
+S = TypeVar("S")
+KINDS = ("openai", "openai_compat", "anthropic", "bedrock", "google")
+EMBEDDED = "upstream"
+"""The name of the one provider of `--upstream`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderConfig:
+    """One upstream: `[providers.NAME]`."""
+
+    kind: str = option("openai_compat", "which API it speaks", words=KINDS)
+    base_url: str = option("", "its base URL, such as https://host/v1; empty: the vendor's own")
+    api: str = option(
+        "", "openai_compat: its wire API; empty: the client's own where it has it, else chat",
+        words=("", "chat", "responses"),
+    )  # fmt: skip
+    api_key_env: str = option("", "the environment variable that holds its key")
+    credential: str = option(
+        "own", "`client` sends the client's Authorization instead of a key of ours",
+        words=("own", "client"),
+    )  # fmt: skip
+    region: str = option("", "bedrock: the AWS region")
+    timeout: float = option(600.0, "seconds a call may take when the client does not say", above=0)
+    attempts: int = option(3, "transport attempts of one call, the first included", above=0)
+    also_statuses: tuple[int, ...] = option(
+        (), "statuses with which it refuses formats, beside 400"
+    )
+    reasoning: bool = option(False, "every model of it reasons: no temperature is sent")
+    developer_role: bool = option(False, "it takes the role developer")
+    needs_json_word: bool = option(False, "it wants the word JSON in a prompt that asks for it")
+    format_with_tools: bool = option(True, "it takes a format and tools in one request")
+    structured: str = option(
+        "native", "`tool` sends a format as a forced tool (anthropic, bedrock)",
+        words=("native", "tool"),
+    )  # fmt: skip
+    key: str = field(default="", repr=False, metadata={"hidden": True})
+
+    def check(self, where: str) -> None:
+        """Refuse what could only fail at the first call."""
+        if self.kind == "openai_compat" and not self.base_url:
+            raise ConfigError(f"{where}: base_url is missing, such as https://host/v1")
+        if self.kind == "bedrock" and not self.region:
+            raise ConfigError(f"{where}: region is missing, such as us-east-1")
+        if self.api and self.kind != "openai_compat":
+            raise ConfigError(f"{where}: api is for kind openai_compat; {self.kind} has one API")
+        if self.base_url:
+            try:
+                checked(self.base_url)
+            except ValueError as error:
+                raise ConfigError(f"{where}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointConfig:
+    """One endpoint switch: `[endpoints.responses]`, `[endpoints.chat_completions]`."""
+
+    enabled: bool = option(False, "whether it answers; a disabled endpoint is a 404")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointsConfig:
+    """Which endpoints answer."""
+
+    responses: EndpointConfig = field(default_factory=EndpointConfig)
+    chat_completions: EndpointConfig = field(default_factory=EndpointConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardConfig:
+    """What the guard may do: `[guard]`."""
+
+    require_enforced: bool = option(False, "raise a refusal instead of sending without the format")
+    expiry: float = option(86400.0, "seconds a remembered refusal lives, ± 10 %", above=0)
+    unnamed: bool = option(False, "also rescue a 400 or 422 that says nothing")
+    ignored_after: int = option(0, "answers in prose after which the schema goes in the prompt too")
+    on_unusable: str = option(
+        "text", "a reply that holds no value for its format: `text` as it came, or `error` (502)",
+        words=("text", "error"),
+    )  # fmt: skip
+    echo_schema: bool = option(False, "echo the schema in text.format, as OpenAI does")
+    memo: str = option("disk:", "where refusals are remembered: disk:PATH, memory:, redis://…")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsConfig:
+    """What a client may cost: `[limits]`."""
+
+    body: int = option(20 * 1024 * 1024, "bytes of a request body", above=0)
+    body_seconds: float = option(30.0, "seconds in which a body must have arrived", above=0)
+    concurrent: int = option(1000, "requests at once in one worker; more get a 429", above=0)
+    headers: int = option(100, "header lines of a request", above=0)
+    header_bytes: int = option(32 * 1024, "bytes of all its headers", above=0)
+    connections: int = option(1000, "open connections to upstreams", above=0)
+    sockets: int = option(10_000, "open WebSockets in one worker", above=0)
+    drain: float = option(30.0, "seconds a stop waits for streams under way", above=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthConfig:
+    """Who may call: `[auth]`."""
+
+    token_hashes: tuple[str, ...] = option((), "SHA-256 of accepted bearer tokens, in hex")
+    token_envs: tuple[str, ...] = option((), "environment variables that hold accepted tokens")
+    failures: int = option(10, "wrong tokens of one address before it gets a 429", above=0)
+    failure_seconds: float = option(60.0, "seconds for which they count", above=0)
+    tokens: tuple[str, ...] = field(default=(), repr=False, metadata={"hidden": True})
+
+    @property
+    def required(self) -> bool:
+        """Whether a token is asked for."""
+        return bool(self.token_hashes or self.tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreConfig:
+    """Where responses are kept for previous_response_id: `[store]`."""
+
+    url: str = option("memory:", "memory:, disk:PATH or redis://…; memory: is one worker's own")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConfig:
+    """What is written: `[log]`."""
+
+    level: str = option("info", "the least level", words=("debug", "info", "warning", "error"))
+    access: bool = option(True, "one line a request; never a body, never a key")
+    format: str = option("text", "how a line looks", words=("text", "json"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorsConfig:
+    """Browsers: `[cors]`."""
+
+    origins: tuple[str, ...] = option((), "origins that may call; * for every one")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagesConfig:
+    """What operators see: `[pages]`."""
+
+    metrics: bool = option(True, "answer GET /metrics (behind auth, where there is one)")
+    status: bool = option(True, "answer GET / with the status page (behind auth)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All settings. `models` is alias → links, each `provider:model`."""
+
+    providers: Mapping[str, ProviderConfig]
+    models: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    endpoints: EndpointsConfig = field(default_factory=EndpointsConfig)
+    guard: GuardConfig = field(default_factory=GuardConfig)
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+    auth: AuthConfig = field(default_factory=AuthConfig)
+    store: StoreConfig = field(default_factory=StoreConfig)
+    log: LogConfig = field(default_factory=LogConfig)
+    cors: CorsConfig = field(default_factory=CorsConfig)
+    pages: PagesConfig = field(default_factory=PagesConfig)
+
+    def __post_init__(self) -> None:
+        if not self.providers:
+            raise ConfigError("no provider: add [providers.NAME] with kind and base_url")
+        ends = self.endpoints
+        if not (ends.responses.enabled or ends.chat_completions.enabled):
+            raise ConfigError(
+                "no endpoint is enabled: add [endpoints.responses] with enabled = true"
+                " (or [endpoints.chat_completions])"
+            )
+        for name, provider in self.providers.items():
+            provider.check(f"providers.{name}")
+        for alias, links in self.models.items():
+            if not links:
+                raise ConfigError(f"models.{alias}: name at least one link, provider:model")
+            for link in links:
+                self._check_link(alias, link)
+
+    def _check_link(self, alias: str, link: str) -> None:
+        name, colon, model = link.partition(":")
+        if not colon or not model or name not in self.providers:
+            known = ", ".join(self.providers)
+            raise ConfigError(
+                f"models.{alias}: {link!r} must be provider:model, with a provider of {known}"
+            )
+
+    def check_host(self, host: str) -> None:
+        """
+        Refuse to serve the world without asking who calls.
+
+        Raises:
+            ConfigError: `host` is not loopback and no token is configured.
+        """
+        if not self.auth.required and not _is_loopback(host):
+            raise ConfigError(
+                f"--host {host} is reachable from outside and no token is configured: add"
+                ' [auth] with token_envs = ["NAME"] (or token_hashes), or serve on 127.0.0.1'
+            )
+
+
+SECTIONS: Mapping[str, type] = {
+    "guard": GuardConfig,
+    "limits": LimitsConfig,
+    "auth": AuthConfig,
+    "store": StoreConfig,
+    "log": LogConfig,
+    "cors": CorsConfig,
+    "pages": PagesConfig,
+}
+"""The plain tables; `providers`, `models` and `endpoints` hold tables of their own."""
+
+
+def embedded(url: str) -> Config:
+    """The default without a file: one upstream, both endpoints, the client's own Authorization."""
+    return Config(
+        providers={EMBEDDED: ProviderConfig(base_url=url, credential="client")},
+        endpoints=EndpointsConfig(
+            responses=EndpointConfig(enabled=True), chat_completions=EndpointConfig(enabled=True)
+        ),
+    )
+
+
+def read_config(path: str | Path, environ: Environ = os.environ) -> Config:
+    """
+    The settings in a TOML file.
+
+    Raises:
+        ConfigError: no such file, no TOML, an unknown key (with the nearest name), a value that
+            cannot be, a variable that is not set; the message names the place.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        table = tomllib.loads(text)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from error
+    return config_from(table, environ)
+
+
+def config_from(table: Mapping[str, object], environ: Environ) -> Config:
+    """The settings in a parsed table; see `read_config`."""
+    known(table, (*SECTIONS, "providers", "models", "endpoints"), "")
+    providers = {
+        name: _with_key(read_table(ProviderConfig, one, f"providers.{name}"), name, environ)
+        for name, one in subtables(table, "providers").items()
+    }
+    ends = subtables(table, "endpoints")
+    known(ends, ("responses", "chat_completions"), "endpoints")
+    endpoints = EndpointsConfig(
+        **{name: read_table(EndpointConfig, one, f"endpoints.{name}") for name, one in ends.items()}
+    )
+    auth = _section(AuthConfig, table)
+    tokens = tuple(_secret(name, "auth.token_envs", environ) for name in auth.token_envs)
+    return Config(
+        providers=providers,
+        models=links_of(table.get("models", {})),
+        endpoints=endpoints,
+        guard=_section(GuardConfig, table),
+        limits=_section(LimitsConfig, table),
+        auth=replace(auth, tokens=tokens),
+        store=_section(StoreConfig, table),
+        log=_section(LogConfig, table),
+        cors=_section(CorsConfig, table),
+        pages=_section(PagesConfig, table),
+    )
+
+
+def _section(made: type[S], table: Mapping[str, object]) -> S:
+    name = next(name for name, one in SECTIONS.items() if one is made)
+    return read_table(made, subtables(table, name, plain=True), name)
+
+
+def _with_key(provider: ProviderConfig, name: str, environ: Environ) -> ProviderConfig:
+    if not provider.api_key_env:
+        return provider
+    where = f"providers.{name}.api_key_env"
+    return replace(provider, key=_secret(provider.api_key_env, where, environ))
+
+
+def _secret(name: str, where: str, environ: Environ) -> str:
+    value = environ.get(name, "").strip()
+    if not value:
+        raise ConfigError(f"{where}: the variable {name} is not set")
+    return value
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

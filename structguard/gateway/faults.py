@@ -1,0 +1,105 @@
+"""
+What a client is told when a request fails: one error object with all four keys, one status.
+
+Source: spec errors (column "gateway"), spec gateway "Replies", row "Errors".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import orjson
+
+from structguard.errors import ProviderError, redact
+from structguard.types import Api, Failure, Kind
+
+INVALID = "invalid_request_error"
+
+
+@dataclass(eq=False)
+class ApiError(Exception):
+    """A request that ends in an error reply; `headers` go with it."""
+
+    status: int
+    message: str
+    type: str = INVALID
+    param: str | None = None
+    code: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
+
+    @property
+    def error(self) -> dict[str, object]:
+        """The error object: four keys, always."""
+        return {
+            "message": self.message,
+            "type": self.type,
+            "param": self.param,
+            "code": self.code,
+        }
+
+    @property
+    def body(self) -> bytes:
+        """The reply's body."""
+        return orjson.dumps({"error": self.error})
+
+
+_PARAMS: Mapping[Api, str] = {"chat": "response_format", "responses": "text.format"}
+
+
+def of_provider(error: ProviderError, api: Api, *, own_key: bool) -> ApiError:
+    """The client's error for an upstream's; `own_key`: the upstream was called with the client's key."""
+    rule, failure = error.rule, error.failure
+    status, type_, code, param = rule.http, rule.type, failure.code, failure.param
+    match error.kind:
+        case Kind.AUTHENTICATION if own_key:
+            status, type_ = 401, "authentication_error"
+        case Kind.NOT_FOUND if _is_model(failure):
+            code, type_ = code or "model_not_found", INVALID
+        case Kind.NOT_FOUND:
+            status, type_ = 502, "upstream_error"
+        case Kind.FORMAT_REFUSED:
+            param = _PARAMS.get(api)
+        case Kind.UNAVAILABLE:
+            status = 503 if failure.status in {429, 503, 529} else 502
+        case _:
+            param = param or _own_param(error)
+    after = error.retry_after
+    headers = {} if after is None else {"retry-after": str(math.ceil(after))}
+    message = _message(error)
+    return ApiError(status, message, type_, param, code or _code(error.kind), headers)
+
+
+def _own_param(error: ProviderError) -> str | None:
+    param = error.details.get("param")
+    return param if isinstance(param, str) else None
+
+
+def _is_model(failure: Failure) -> bool:
+    return failure.code == "model_not_found" or "model" in failure.message.lower()
+
+
+def _code(kind: Kind) -> str | None:
+    return None if kind is Kind.INVALID_REQUEST else kind.value
+
+
+def _message(error: ProviderError) -> str:
+    """What happened, without an address of ours: network errors name hosts and ports."""
+    if error.failure.network:
+        return f"{error.provider}: the upstream cannot be reached, or the connection to it broke"
+    return redact(error.message)
+
+
+def failed(error: Exception, api: Api, *, own_key: bool) -> ApiError:
+    """The client's error for whatever a request ended in; a bug says nothing of itself."""
+    match error:
+        case ApiError():
+            return error
+        case ProviderError():
+            return of_provider(error, api, own_key=own_key)
+        case _:
+            return ApiError(500, "the gateway failed; its log says why", "server_error", code="bug")

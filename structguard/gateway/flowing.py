@@ -1,0 +1,161 @@
+"""
+An upstream's event stream on its way to a client of the same wire.
+
+Held back only while it may still turn out to be an error, or while a text that had to be degraded
+is not whole. Source: spec gateway "Replies", rows "Stream" and "Healing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import anyio
+
+from structguard.clients.replies import get, items, put
+from structguard.clients.streams import StreamHealer, gives_answer
+from structguard.gateway.blocks import Blocks, events_in, spoken
+from structguard.gateway.turn import Served
+from structguard.http import ExchangeFailed, Response
+from structguard.types import Api, Format
+from structguard.wire.base import BadReply, Wire
+from structguard.wire.stream import truncated
+
+_DRAIN = 0.05  # seconds granted to the end of a finished body, so that its connection can be kept
+
+
+class RawStream:
+    """
+    An open stream: `blocks` gives whole events as bytes. `answered`: a sign of an answer came with
+    the first ones; `served` says how, its source once the text was read.
+    """
+
+    def __init__(self, response: Response, blocks: Blocks, head: list[bytes], api: Api) -> None:
+        self.served = Served()
+        self.answered = False
+        self.api: Api = api
+        self._response = response
+        self._blocks = blocks
+        self._head = head
+        self._healer: StreamHealer | None = None
+
+    def heal(self, asked: Callable[[], Format | None], *, degraded: bool) -> None:
+        """The text must become bare JSON that fits."""
+        self._healer = StreamHealer(self.api, asked, degraded)
+
+    async def blocks(self) -> AsyncIterator[bytes]:
+        """
+        The blocks, healed.
+
+        Raises:
+            ExchangeFailed, BadReply: the stream broke, after what had come was given out.
+        """
+        fault: Exception | None = None
+        try:
+            async for block in self._whole():
+                if out := self._out(block):
+                    yield out
+        except ExchangeFailed as error:
+            fault = error
+        if rest := self._rest():
+            yield rest
+        if not self._blocks.ended:  # a connection that breaks after the end is no loss
+            raise fault or BadReply(truncated())
+
+    async def _whole(self) -> AsyncIterator[bytes]:
+        for block in self._head:
+            yield block
+        async for block in self._blocks:
+            yield block
+
+    def _out(self, block: bytes) -> bytes:
+        if self._healer is None:
+            return block
+        return b"".join(
+            piece for raw, event in events_in(block) for piece in self._pieces(raw, event)
+        )
+
+    def _pieces(self, raw: bytes, event: dict[str, object] | None) -> Iterator[bytes]:
+        if self._healer is None:
+            yield raw
+        elif event is not None:
+            yield from self._healed(self._healer, raw, event)
+        else:
+            if b"[DONE]" in raw:
+                yield self._rest()
+            yield raw
+
+    def _healed(
+        self, healer: StreamHealer, raw: bytes, event: dict[str, object]
+    ) -> Iterator[bytes]:
+        """One event; a text that is JSON from its first character on ends the healing."""
+        is_text = _is_text(event, self.api)
+        out = list(healer.feed(event))
+        self.served.source = healer.source
+        if is_text and out == [event] and _is_text(event, self.api) and not healer.degraded:
+            self._healer = None
+            self.served.source = "json"
+            yield raw
+            return
+        for one in out:
+            if self.api == "chat" and _finishes(one):
+                put(one, "metadata", self.served.headers())
+            yield spoken(one, self.api)
+
+    def _rest(self) -> bytes:
+        if self._healer is None:
+            return b""
+        return b"".join(spoken(event, self.api) for event in self._healer.rest())
+
+    async def aclose(self) -> None:
+        """Close the connection, or give it back if the stream is at its end."""
+        try:
+            if self._blocks.ended:
+                with anyio.move_on_after(_DRAIN):
+                    async for _ in self._blocks:
+                        pass
+        except ExchangeFailed:
+            pass
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._response.aclose()
+
+
+def _is_text(event: object, api: Api) -> bool:
+    """Whether an event brings text of the answer."""
+    if api == "responses":
+        return get(event, "type") == "response.output_text.delta"
+    return any(get(get(choice, "delta"), "content") for choice in items(event, "choices"))
+
+
+def _finishes(chunk: object) -> bool:
+    return any(get(choice, "finish_reason") for choice in items(chunk, "choices"))
+
+
+async def opened(response: Response, wire: Wire, *, confirm: bool) -> RawStream:
+    """
+    A stream that has begun to answer and holds no error yet; `confirm`: with a sign of an answer.
+
+    Only the events up to there are decoded.
+
+    Raises:
+        BadReply: an error in the first events, or an end without any. ExchangeFailed: it broke.
+    """
+    api: Api = "chat" if wire.API == "chat" else "responses"
+    blocks, head = Blocks(response, api), list[bytes]()
+    stream = RawStream(response, blocks, head, api)
+    decoder = wire.open_stream(response.headers)
+    begun = False
+    async for block in blocks:
+        head.append(block)
+        for raw, event in events_in(block):
+            begun = bool(decoder.feed(raw)) or begun
+            stream.answered = stream.answered or gives_answer(event, api)
+            begun = begun or stream.answered
+            if decoder.done or (stream.answered if confirm else begun):
+                break
+        else:
+            continue
+        break
+    if decoder.done or not begun:
+        decoder.close()
+    return stream

@@ -1,0 +1,168 @@
+"""
+One client's request on its way: the body as it came, and what is known of how it was served.
+
+A `Turn` rides in the neutral Request that chains and breakers see; an upstream of the same wire
+takes the body as it is, any other asks for its neutral form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+import orjson
+
+from structguard.clients.bodies import format_of, has_format
+from structguard.gateway.faults import ApiError
+from structguard.gateway.translate import readable
+from structguard.types import Api, Format, Request, as_mapping
+from structguard.wire.base import Undecodable
+from structguard.wire.table import WIRES
+
+Mode = Literal["guard", "native", "off"]
+RAW = "structguard.raw"
+"""Where a completion's metadata holds the reply of an upstream that spoke the client's own wire."""
+
+_TEMPLATE = Request(messages=())
+_KEY = "structguard.turn"
+
+CLIENT: ContextVar[Mapping[str, str]] = ContextVar(
+    "structguard_client_headers",
+    default=MappingProxyType({}),
+)
+"""The client's headers that may go upstream."""
+
+
+@dataclass(slots=True)
+class Served:
+    """How a request was served, as far as it is known; `source` of a stream only at its end."""
+
+    provider: str = ""
+    enforced: bool | None = None
+    requests: int = 1
+    source: str | None = None
+    warning: str = ""
+
+    def headers(self) -> dict[str, str]:
+        """The honest headers."""
+        told = {"x-structguard-requests": str(self.requests)}
+        if self.provider:
+            told["x-structguard-provider"] = self.provider
+        if self.enforced is not None:
+            told["x-structguard-enforced"] = "true" if self.enforced else "false"
+        if self.source is not None:
+            told["x-structguard-source"] = self.source
+        if self.warning:
+            told["x-structguard-warning"] = self.warning
+        return told
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """
+    One request. `raw` are the bytes of `body`, None once the body was changed; `mode` is the
+    client's, `timeout` its deadline in seconds, `scope` a digest of its credential.
+    """
+
+    api: Api
+    body: dict[str, object]
+    raw: bytes | None
+    mode: Mode = "guard"
+    timeout: float | None = None
+    scope: str = ""
+    served: Served = field(default_factory=Served)
+    _neutral: Request | None = None
+
+    @property
+    def model(self) -> str:
+        """The model the client named."""
+        return str(self.body.get("model") or "")
+
+    @property
+    def streams(self) -> bool:
+        """Whether the client wants a stream."""
+        return self.body.get("stream") is True
+
+    @property
+    def guardable(self) -> bool:
+        """Whether it asks for JSON, and the guard is on."""
+        return self.mode != "off" and has_format(self.body, self.api)
+
+    def asked(self) -> Format | None:
+        """
+        The format the client asked for.
+
+        Raises:
+            ApiError: it is none.
+        """
+        try:
+            return format_of(self.body, self.api)
+        except (ValueError, TypeError) as error:
+            raise self.bad_format(error) from error
+
+    def bad_format(self, error: Exception) -> ApiError:
+        """The error of a format that cannot be read."""
+        param = "response_format" if self.api == "chat" else "text.format"
+        return ApiError(400, str(error), param=param)
+
+    def content(self, model: str) -> bytes:
+        """The body with this model's name, as it came where nothing was changed."""
+        if self.raw is not None and model == self.body.get("model"):
+            return self.raw
+        return orjson.dumps({**self.body, "model": model})
+
+    def request(self, model: str | None) -> Request:
+        """What chains and breakers see: the turn itself, not yet read."""
+        return _TEMPLATE.derive(model=model, timeout=self.timeout, extra_body={_KEY: self})
+
+    def neutral(self) -> Request:
+        """
+        The request in no vendor's dialect, decoded at the first need.
+
+        Raises:
+            ApiError: a field that cannot be read; `param` is its path.
+        """
+        if self._neutral is None:
+            try:
+                body = readable(self.body, self.api)
+                self._neutral = WIRES[self.api].decode_request(body)
+            except Undecodable as error:
+                raise ApiError(400, error.message, param=error.param) from error
+        return self._neutral
+
+    def answered(self, told: Served) -> None:
+        """Keep how the request was served; a warning stays."""
+        told.warning = told.warning or self.served.warning
+        self.served = told
+
+    @classmethod
+    def of(cls, request: Request) -> Turn:
+        """
+        The turn that rides in a request.
+
+        Raises:
+            TypeError: it was not made by `request`.
+        """
+        turn = request.extra_body.get(_KEY)
+        if not isinstance(turn, cls):
+            raise TypeError("the request carries no turn")
+        return turn
+
+
+def object_in(raw: bytes) -> dict[str, object]:
+    """
+    A body's JSON object.
+
+    Raises:
+        ApiError: not JSON, or not an object.
+    """
+    try:
+        value = as_mapping(orjson.loads(raw))
+    except orjson.JSONDecodeError as error:
+        raise ApiError(400, f"the body is not JSON: {error}", code="invalid_json") from None
+    if value is None:
+        raise ApiError(400, "the body must be a JSON object", code="invalid_json")
+    return dict(value) if not isinstance(value, dict) else value
