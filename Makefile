@@ -40,7 +40,7 @@ cover: $(STAMP) ## run the tests with branch coverage of the package
 	@$(BIN)/python -m coverage report
 
 bench: $(STAMP) ## overhead, memo, detection and import, with medians and ratios
-	@for name in imports overhead memo refusals; do $(BIN)/python -m benchmarks.$$name || exit 1; done
+	@for name in imports overhead memo refusals schema; do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 bench-parse: $(STAMP) ## the parser against the others; writes docs/parse-benchmark.md
 	@$(BIN)/python -m benchmarks.parse
