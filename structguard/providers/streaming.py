@@ -73,6 +73,7 @@ class Events:
             try:
                 await self._read()
             except ExchangeFailed as error:
+                self._over = True
                 await self.aclose()
                 raise self._fail(replace(error.failure, yielded=True)) from error
         event = self._ready.popleft()

@@ -197,6 +197,17 @@ async def test_cancelling_before_the_first_event_closes_the_connection() -> None
             assert await is_closed(server)
 
 
+async def test_a_stream_that_broke_is_over_and_told_once() -> None:
+    seen = Seen()
+    with raw_server(Play([chunked(STREAM[0], end=False)], hold=True)) as server:
+        async with provider(server, seen=seen) as opened, opened.stream(ask(timeout=0.3)) as events:
+            assert await anext(events) == TextDelta("{")
+            with pytest.raises(ProviderError):
+                await anext(events)
+            assert [event async for event in events] == []
+    assert len(seen.of(ProviderFailed)) == 1
+
+
 async def test_our_deadline_ends_a_silent_stream() -> None:
     with raw_server(Play([chunked(STREAM[0], end=False)], hold=True)) as server:
         async with provider(server) as opened:
