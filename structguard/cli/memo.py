@@ -53,7 +53,7 @@ def register(subparsers: Subparsers) -> None:
     shared.add_argument(
         "--memo",
         metavar="URL",
-        help="disk:PATH or disk: for the user's cache directory (the default)",
+        help="disk: for the user's cache directory (the default), disk:PATH or redis://HOST",
     )
     shared.add_argument("--json", action="store_true", help="print JSON")
     chosen = argparse.ArgumentParser(add_help=False)

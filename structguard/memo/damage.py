@@ -11,7 +11,7 @@ import errno
 import os
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from structguard.memo.store import StoreFailure
@@ -22,7 +22,6 @@ OURS = (DATABASE, "corrupt-")  # what a store's directory may hold
 _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BUSY_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_SUFFIXES = ("", "-wal", "-shm")
 
 
 def judge(error: Exception, path: Path, *, opened: bool, inode: int) -> StoreFailure:
@@ -37,7 +36,7 @@ def judge(error: Exception, path: Path, *, opened: bool, inode: int) -> StoreFai
     database = path / DATABASE
     if code in _BUSY_CODES:
         return StoreFailure("another process has kept it locked for too long", lasting=False)
-    if opened and not database.exists():
+    if opened and number not in _READ_ONLY and not _is_there(database):
         return StoreFailure("it was deleted while in use")
     if code == sqlite3.SQLITE_FULL or number in _FULL:
         return StoreFailure(f"the disk is full: {cause}")
@@ -56,19 +55,25 @@ def _cause(error: Exception) -> BaseException:
 
 
 def _code(error: BaseException) -> int | None:
-    return error.sqlite_errorcode & 0xFF if isinstance(error, sqlite3.Error) else None
+    code = getattr(error, "sqlite_errorcode", None)  # not on errors of the Python module itself
+    return code & 0xFF if isinstance(code, int) else None
 
 
 def _read_only(path: Path) -> bool:
     """Whether the directory, or the nearest one that exists above it, takes no files."""
-    while not path.exists() and path != path.parent:
+    while not _is_there(path) and path != path.parent:
         path = path.parent
     return path.is_dir() and not os.access(path, os.W_OK | os.X_OK)
 
 
+def _is_there(path: Path) -> bool:
+    """`Path.exists` raises where a directory above may not be entered."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
 def _damaged(cause: BaseException, database: Path, *, opened: bool) -> bool:
     """Whether the file is no store of ours: asked of the file, not guessed from the error."""
-    if not database.is_file():
+    if not _is_there(database):
         return False
     if not isinstance(cause, sqlite3.Error | OSError):
         return not opened  # settings that the library cannot start with
@@ -88,10 +93,10 @@ def _move_aside(path: Path, inode: int) -> str | None:
     try:
         if (path / DATABASE).stat().st_ino != inode:
             return None  # somebody else has moved it already
-        for suffix in _SUFFIXES:
-            (path / (DATABASE + suffix)).replace(path / (target + suffix))
-    except FileNotFoundError:
-        pass  # without logs
+        (path / DATABASE).replace(path / target)
     except OSError:
         return None
+    for suffix in ("-wal", "-shm"):
+        with suppress(OSError):
+            (path / (DATABASE + suffix)).replace(path / (target + suffix))
     return str(path / target)

@@ -65,12 +65,12 @@ class DiskStore:
         texts = self._ask(lambda cache: cache.texts(_ENTRY))
         return {key.removeprefix(_ENTRY): text for key, text in texts.items()}
 
-    def swap(self, key: str, old: str | None, new: str | None) -> str | None:
+    def swap(self, key: str, old: str | None, new: str) -> str | None:
         """Put `new` where `old` stands, and keep the number of entries within bounds."""
 
         def work(cache: TextCache) -> str | None:
             found = _swap(cache, _ENTRY + key, old, new)
-            if found is None and new is not None:
+            if found is None:
                 cache.trim(_ENTRY, self._limit)
             return found
 
@@ -156,11 +156,8 @@ class DiskStore:
             raise
 
 
-def _swap(cache: TextCache, key: str, old: str | None, new: str | None) -> str | None:
+def _swap(cache: TextCache, key: str, old: str | None, new: str) -> str | None:
     found = cache.text(key)
     if found == old:
-        if new is not None:
-            cache.put(key, new)
-        elif old is not None:
-            cache.remove(key)
+        cache.put(key, new)
     return found

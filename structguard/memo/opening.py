@@ -1,5 +1,5 @@
 """
-Memos by URL: `disk:PATH`, `disk:` (the user's cache directory), `memory:`.
+Memos by URL: `disk:PATH`, `disk:` (the user's cache directory), `redis://…`, `memory:`.
 
 Opening touches no disk; a store that cannot be made is a MemoTrouble later, never an exception.
 Source: spec guard §3 "API".
@@ -10,17 +10,21 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from weakref import WeakValueDictionary
 
-from structguard.errors import MissingExtra, redact
+from structguard.errors import redact
 from structguard.events import Observer, ignore
 from structguard.memo.memo import Memo
-from structguard.memo.store import MemoryStore
+from structguard.memo.store import MemoryStore, Store
 from structguard.service import Clock
 
-_ACCEPTED = "'disk:PATH', 'disk:' (the user's cache directory) or 'memory:'"
+_ACCEPTED = (
+    "'disk:PATH', 'disk:' (the user's cache directory), 'redis://HOST[:PORT][/DB]', 'rediss://…'"
+    " or 'memory:'"
+)
 
 _opened: WeakValueDictionary[tuple[object, ...], Memo] = WeakValueDictionary()
 _opening = Lock()
@@ -41,18 +45,20 @@ def open_memo(
 
     Raises:
         ValueError: a URL of another form.
-        MissingExtra: `redis://`, which comes with the gateway.
+        MissingExtra: `redis://` without the extra `redis`.
     """
     if isinstance(url, Memo):
         return url
-    scheme, colon, rest = ("disk:" if url is None else url).partition(":")
+    scheme, colon, rest = ("disk:" if url is None else str(url)).partition(":")
     match scheme, colon, rest:
         case "memory", ":", "":
             return Memo(MemoryStore(), observer=observer, wall=wall, clock=clock)
         case "disk", ":", _:
             return _open_disk(rest, observer, wall, clock)
-        case (("redis" | "rediss"), ":", _):
-            raise MissingExtra("a memo in Redis comes with the gateway; it", "gateway")
+        case (("redis" | "rediss"), ":", _) if rest.startswith("//"):
+            from structguard.memo.redis import RedisStore  # noqa: PLC0415
+
+            return _shared(str(url), lambda: RedisStore(str(url)), observer, wall, clock)
         case _:
             raise ValueError(f"a memo URL is {_ACCEPTED}, got {redact(str(url))!r}")
 
@@ -84,11 +90,18 @@ def _open_disk(given: str, observer: Observer, wall: Clock, clock: Clock) -> Mem
     from structguard.memo.disk import DiskStore  # noqa: PLC0415
 
     path = _expanded(given) if given else default_directory()
-    key = (str(path), *_identity(wall), *_identity(clock))
+    return _shared(str(path), lambda: DiskStore(path), observer, wall, clock)
+
+
+def _shared(
+    place: str, make: Callable[[], Store], observer: Observer, wall: Clock, clock: Clock
+) -> Memo:
+    """The memo that is already open there, or a new one."""
+    key = (place, *_identity(wall), *_identity(clock))
     with _opening:
         memo = _opened.get(key)
         if memo is None:
-            memo = Memo(DiskStore(path), observer=observer, wall=wall, clock=clock)
+            memo = Memo(make(), observer=observer, wall=wall, clock=clock)
             _opened[key] = memo
         else:
             memo.tell(observer)

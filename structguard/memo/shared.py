@@ -107,10 +107,8 @@ class SharedView:
         with self._io:
             self._looked = self._clock()
             stamp = self._store.stamp()  # before the read, so that nothing later goes unseen
-            if self._unread or stamp != self._stamp:
-                texts = self._do(lambda store: store.read(), None)
-                if texts is not None and self._store.blocking:
-                    self._take(texts, stamp)
+            if self._store.blocking and (self._unread or stamp != self._stamp):
+                self._read(stamp)
             self._unread = self._dirty = False
             for entry in tuple(self._unsaved.values()):
                 del self._unsaved[entry.slot]
@@ -198,6 +196,16 @@ class SharedView:
                     benign=failure.benign,
                 )
             )
+
+    def _read(self, stamp: object) -> None:
+        try:
+            texts = self._store.read()
+        except StoreFailure as failure:
+            self._fail(failure)
+            return
+        self._told.clear()  # it works: the next time it fails is news
+        if texts is not None:
+            self._take(texts, stamp)
 
     def _take(self, texts: Mapping[str, str], stamp: object) -> None:
         known = self._decoded

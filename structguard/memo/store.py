@@ -44,9 +44,10 @@ class Store(Protocol):
     Texts under keys, shared by whoever opens the same place.
 
     `blocking` says whether asking may wait for a disk or a network, `stamp` does not count: it is
-    cheap and gives a value that differs once others have written. `swap` puts `new` (None: nothing)
-    in the place of `old` (None: nothing) in one step over all processes and gives back what was
-    there; the swap was made if that equals `old`. `lease` gives 0.0 to the one holder over all
+    cheap and gives a value that differs once others have written. `read` gives everything, or None
+    when nothing has changed since it was last asked. `swap` puts `new` in
+    the place of `old` (None: nothing) in one step over all processes and gives back what was there;
+    the swap was made if that equals `old`. `lease` gives 0.0 to the one holder over all
     processes and to others the seconds that are left; it lapses by itself. `drop` gives the number
     of keys that were there.
     """
@@ -56,8 +57,8 @@ class Store(Protocol):
     @property
     def blocking(self) -> bool: ...
     def stamp(self) -> object: ...
-    def read(self) -> Mapping[str, str]: ...
-    def swap(self, key: str, old: str | None, new: str | None) -> str | None: ...
+    def read(self) -> Mapping[str, str] | None: ...
+    def swap(self, key: str, old: str | None, new: str) -> str | None: ...
     def drop(self, keys: Iterable[str]) -> int: ...
     def lease(self, key: str, seconds: float, now: float) -> float: ...
     def release(self, key: str) -> None: ...
@@ -82,7 +83,7 @@ class MemoryStore:
         """Everything, by key."""
         return dict(self._texts)
 
-    def swap(self, key: str, old: str | None, new: str | None) -> str | None:
+    def swap(self, key: str, old: str | None, new: str) -> str | None:
         """Put `new` where `old` stands."""
         return _swap(self._texts, key, old, new)
 
@@ -108,18 +109,15 @@ class MemoryStore:
         """Nothing to close."""
 
 
-def _swap(texts: dict[str, str], key: str, old: str | None, new: str | None) -> str | None:
+def _swap(texts: dict[str, str], key: str, old: str | None, new: str) -> str | None:
     found = texts.get(key)
     if found == old:
-        if new is None:
-            texts.pop(key, None)
-        else:
-            texts[key] = new
+        texts[key] = new
     return found
 
 
 def take_lease(
-    swap: Callable[[str | None, str | None], str | None], *, seconds: float, now: float
+    swap: Callable[[str | None, str], str | None], *, seconds: float, now: float
 ) -> float:
     """
     Take a lease that is kept as a text and changed by `swap(old, new)`; `now` in wall seconds.

@@ -28,7 +28,7 @@ class Watched(DiskStore):
         self.threads.add(threading.get_ident())
         return super().read()
 
-    def swap(self, key: str, old: str | None, new: str | None) -> str | None:
+    def swap(self, key: str, old: str | None, new: str) -> str | None:
         self.threads.add(threading.get_ident())
         self.asked.set()
         assert self.gate.wait(10.0)

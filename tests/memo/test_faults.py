@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from structguard.memo import Memo
+from structguard.memo.damage import judge
 from structguard.memo.disk import DiskStore
 from tests.memo.made import DAY, KEY, ROOT, Ears, Hands, entry
 
@@ -326,3 +327,54 @@ def test_an_expired_entry_is_renewed_in_memory_when_the_store_is_gone(
     known = disk.look(KEY)
     assert known is not None
     assert not disk.due(known)
+
+
+def test_a_sound_store_is_not_moved_whatever_the_error(place: Path) -> None:
+    """Only the file itself can convict it."""
+    store = DiskStore(place)
+    store.swap("key", None, "{}")
+    inode = (place / "cache.db").stat().st_ino
+    for error in (sqlite3.OperationalError("odd"), OSError(5, "odd"), RuntimeError("odd")):
+        failure = judge(error, place, opened=True, inode=inode)
+        assert (failure.reason, failure.moved_to) == (
+            f"it cannot be used: {error}",
+            None,
+        )
+        assert failure.lasting
+    assert store.read() == {"key": "{}"}
+
+
+def test_a_damaged_store_that_was_replaced_or_is_gone_is_not_moved(place: Path) -> None:
+    store = DiskStore(place)
+    store.swap("key", None, "{}")
+    overwrite(place)
+    error = sqlite3.DatabaseError("file is not a database")
+    assert judge(error, place, opened=True, inode=1).moved_to is None
+    delete_files(place)
+    assert judge(error, place, opened=False, inode=1).moved_to is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="users are switched the POSIX way")
+def test_a_directory_that_this_user_may_not_enter_is_no_fault(tmp_path: Path) -> None:
+    """As nobody, with the file modes that do not stop root."""
+    home = tmp_path / "home"
+    (home / "store").mkdir(parents=True)
+    home.chmod(0o700)
+    program = (
+        "import os, sys; from pathlib import Path; import anyio.to_thread, diskcache\n"
+        "from structguard.memo import Memo; from structguard.memo.disk import DiskStore\n"
+        "from structguard.memo.textcache import TextCache; from tests.memo.made import *\n"
+        "os.setuid(65534)\n"
+        "for path in ('store', 'new'):\n"
+        "    ears = Ears(); memo = Memo(DiskStore(Path(sys.argv[1], path)), observer=ears)\n"
+        "    assert memo.remember(entry()) is True and memo.name == 'memory:'\n"
+        "    assert [trouble.benign for trouble in ears.troubles] == [True], ears.troubles\n"
+    )
+    if os.getuid() != 0:
+        program = program.replace("os.setuid(65534)", "")
+        home.chmod(0o000)
+    done = subprocess.run(  # noqa: S603  our own interpreter on our own text
+        [sys.executable, "-c", program, str(home)], cwd=ROOT, check=False
+    )
+    home.chmod(0o700)
+    assert done.returncode == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,8 @@ def test_a_tilde_and_a_relative_path_are_understood(
 
 
 @pytest.mark.parametrize(
-    "url", ["", "disk", "memory", "memory:x", "/a/path", "file:/x", "http://h", "Disk:/x"]
+    "url",
+    ["", "disk", "memory", "memory:x", "/a/path", "file:/x", "http://h", "Disk:/x", "redis:x"],
 )
 def test_any_other_url_is_a_mistake_that_says_what_is_accepted(url: str) -> None:
     with pytest.raises(ValueError, match=r"'disk:PATH'.*'memory:'"):
@@ -82,10 +84,10 @@ def test_a_password_in_a_wrong_url_is_not_repeated() -> None:
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["redis://host", "rediss://host"])
-def test_redis_comes_with_the_gateway(url: str) -> None:
-    with pytest.raises(MissingExtra, match=r"structguard\[gateway\]"):
-        open_memo(url)
+def test_without_its_package_redis_is_a_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(MissingExtra, match=r"structguard\[redis\]"):
+        open_memo("redis://nowhere.invalid")
 
 
 def test_one_directory_opened_twice_is_one_memo(tmp_path: Path) -> None:

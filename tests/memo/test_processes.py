@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -125,3 +127,17 @@ def test_fifty_kills_while_writing_leave_a_readable_store_and_no_wrong_entry(
                 assert (one.model, one.evidence) == (expected.model, expected.evidence)
                 assert one.first_seen == NOON
                 assert one.saved in (0, 1)
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    ["{not json", "[]", "{}", '{"taken": "now", "seconds": 5}', "[" * 100_000, '{"taken": 1e400}'],
+)
+def test_a_spoilt_lease_has_lapsed(disk: Memo, place: Path, spoilt: str) -> None:
+    disk.remember(entry())
+    assert disk.lease(entry(), 30.0)
+    with closing(sqlite3.connect(place / "cache.db", isolation_level=None)) as connection:
+        connection.execute("UPDATE Cache SET value = ? WHERE key LIKE 'lease%'", (spoilt,))
+    stranger = Memo(DiskStore(place), wall=Hands())
+    assert stranger.lease(entry(), 30.0)
+    assert not Memo(DiskStore(place), wall=Hands()).lease(entry(), 30.0)
