@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format cover vacuity bench bench-parse clean
+.PHONY: help setup demo demo-memory test test-plugins test-real lint format cover bench bench-parse bench-chain bench-providers clean
 
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -21,7 +21,27 @@ demo: $(STAMP) ## watch a refused call being rescued and remembered
 	@$(BIN)/structguard demo
 
 test: $(STAMP) ## run the tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses auto
+
+demo-memory: $(STAMP) ## a memory pipeline of sub-calls over an endpoint that refuses every format
+	@$(BIN)/python examples/memory_pipeline/main.py
+
+# Heavy libraries get environments of their own; what they need is named here.
+TEST_TOOLS := pytest pytest-timeout pytest-httpserver hypothesis trio
+PLUGINS := purgatory tenacity stamina pydantic-ai-slim langchain-openai litellm
+
+test-plugins: ## the chain plug-ins against pydantic-ai, LangChain, LiteLLM, …
+	@test -x .venv-plugins/bin/python || $(PYTHON) -m venv .venv-plugins
+	@.venv-plugins/bin/python -m pip install --quiet --editable . $(TEST_TOOLS) $(PLUGINS)
+	@.venv-plugins/bin/python -m pytest tests/plugins
+
+test-real: ## mem0 and graphiti with a wrapped client
+	@test -x .venv-mem0/bin/python || $(PYTHON) -m venv .venv-mem0
+	@.venv-mem0/bin/python -m pip install --quiet --editable . $(TEST_TOOLS) mem0ai
+	@.venv-mem0/bin/python -m pytest tests/memory_systems -k mem0
+	@test -x .venv-graphiti/bin/python || $(PYTHON) -m venv .venv-graphiti
+	@.venv-graphiti/bin/python -m pip install --quiet --editable . $(TEST_TOOLS) graphiti-core kuzu httpx
+	@.venv-graphiti/bin/python -m pytest tests/memory_systems -k graphiti
 
 lint: $(STAMP) ## formatter, linter, two type checkers, import contracts
 	@$(BIN)/ruff format --check --quiet .
@@ -45,5 +65,11 @@ bench: $(STAMP) ## overhead, memo, detection and import, with medians and ratios
 bench-parse: $(STAMP) ## the parser against the others; writes docs/parse-benchmark.md
 	@$(BIN)/python -m benchmarks.parse
 
+bench-chain: $(STAMP) ## what chain, breaker and guard add to a provider's call
+	@$(BIN)/python -m benchmarks.chain
+
+bench-providers: $(STAMP) ## our providers beside the openai SDK, same loopback upstream
+	@$(BIN)/python -m benchmarks.providers
+
 clean: ## remove what the targets made
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
