@@ -1,0 +1,157 @@
+"""
+Responses in a directory that the workers of one machine share, on diskcache held to plain text.
+
+One thread owns the connection. A damaged database is moved aside, a deleted one is made anew; both
+are told to the caller who met them. Source: spec gateway "Requests", "Scale and faults".
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from structguard.gateway.clerk import Clerk
+from structguard.gateway.stored import Stored, StoreTrouble, decode, encode, fits, key_of
+from structguard.memo.damage import DATABASE, OURS, judge
+from structguard.memo.store import StoreFailure
+from structguard.memo.textcache import TextCache, patiently
+from structguard.service import Clock
+
+T = TypeVar("T")
+
+
+class ResponseCache(TextCache):
+    """Texts with a bound on their bytes and their age; the library counts the bytes."""
+
+    def keep(self, key: str, text: str, size: int, *, limit: int, since: float) -> None:
+        """Set one text; drop what was written before `since` and the oldest over the limit."""
+        with self.transaction():
+            self.put(key, text)
+            self._execute("UPDATE Cache SET size = ? WHERE key = ? AND raw = 1", (size, key))
+            self._execute("DELETE FROM Cache WHERE store_time <= ?", (since,))
+            while self._bytes() > limit:
+                self._execute(
+                    "DELETE FROM Cache WHERE rowid IN"
+                    " (SELECT rowid FROM Cache ORDER BY store_time, rowid LIMIT 1)"
+                )
+
+    def kept(self, key: str, since: float) -> str | None:
+        """The text of a key that was written after `since`."""
+        rows = self._execute(
+            "SELECT value FROM Cache WHERE key = ? AND raw = 1 AND store_time > ?"
+            " AND typeof(value) = 'text'",
+            (key, since),
+        ).fetchall()
+        return rows[0][0] if rows else None
+
+    def _bytes(self) -> int:
+        rows = self._execute("SELECT value FROM Settings WHERE key = 'size'").fetchall()
+        return int(rows[0][0])
+
+
+class DiskStore:
+    """A directory of its own (not the memo's), mode 0700; opened when first asked something."""
+
+    def __init__(
+        self, path: Path, *, expiry: float, limit_bytes: int, wall: Clock = time.time
+    ) -> None:
+        self.path = path
+        self.name = f"disk:{path}"
+        self._expiry = expiry
+        self._limit = limit_bytes
+        self._wall = wall
+        self._clerk = Clerk("structguard-responses")
+        self._cache: ResponseCache | None = None
+        self._inode = 0
+
+    async def get(self, scope: str, id: str, /) -> Stored | None:  # noqa: A002
+        """The turn, if it is there and has not expired."""
+        key, since = key_of(scope, id), self._wall() - self._expiry
+        text = await self._ask(lambda cache: cache.kept(key, since))
+        return None if text is None else decode(text)
+
+    async def put(self, scope: str, id: str, stored: Stored, /) -> None:  # noqa: A002
+        """Keep a turn; the oldest make room."""
+        text, key, since = encode(stored), key_of(scope, id), self._wall() - self._expiry
+        fits(len(text), self._limit, self.name)
+        await self._ask(
+            lambda cache: cache.keep(key, text.decode(), len(text), limit=self._limit, since=since)
+        )
+
+    async def delete(self, scope: str, id: str, /) -> bool:  # noqa: A002
+        """Whether there was such a turn."""
+        key, since = key_of(scope, id), self._wall() - self._expiry
+
+        def work(cache: ResponseCache) -> bool:
+            with cache.transaction():
+                known = cache.kept(key, since) is not None
+                cache.remove(key)
+                return known
+
+        return await self._ask(work)
+
+    async def aclose(self) -> None:
+        """Close the connection and its thread; asked again, it opens again."""
+        await self._clerk.run(self._close)
+        await self._clerk.aclose()
+
+    async def _ask(self, work: Callable[[ResponseCache], T]) -> T:
+        return await self._clerk.run(lambda: self._do(work))
+
+    # --- in the thread -------------------------------------------------------------------------
+
+    def _do(self, work: Callable[[ResponseCache], T]) -> T:
+        opened = self._cache is not None
+        try:
+            cache = self._open()
+            return patiently(lambda: work(cache))
+        except Exception as error:
+            failure = judge(error, self.path, opened=opened, inode=self._inode)
+            if failure.lasting:
+                self._close()
+            raise _told(self.name, failure) from error
+
+    def _open(self) -> ResponseCache:
+        """The connection; a new one when the file is no longer the one it was opened on."""
+        if self._cache is not None and _inode(self.path) != self._inode:
+            self._close()
+        if self._cache is None:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_private(self.path)
+            (self.path / DATABASE).touch(mode=0o600)  # its log takes the mode over
+            self._inode = _inode(self.path)
+            self._cache = ResponseCache(str(self.path))
+        return self._cache
+
+    def _close(self) -> None:
+        cache, self._cache = self._cache, None
+        if cache is not None:
+            with suppress(Exception):  # a broken file cannot be closed well
+                cache.close()
+
+
+def _inode(path: Path) -> int:
+    try:
+        return os.stat(path / DATABASE).st_ino  # noqa: PTH116  on each call: a Path doubles the cost
+    except OSError:
+        return 0
+
+
+def _make_private(path: Path) -> None:
+    """Close an older directory of ours to others; never one that holds anything else."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077 and all(name.startswith(OURS) for name in os.listdir(path)):  # noqa: PTH208
+        path.chmod(0o700)
+
+
+def _told(name: str, failure: StoreFailure) -> StoreTrouble:
+    moved = (
+        f"; it was moved to {failure.moved_to} and a new one is made" if failure.moved_to else ""
+    )
+    return StoreTrouble(f"the response store {name} failed: {failure.reason}{moved}")

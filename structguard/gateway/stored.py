@@ -1,0 +1,114 @@
+"""
+A turn that is kept, its JSON text, and what every store of turns promises.
+
+A store holds JSON text under the digest of (scope, id): another scope never finds an id, and
+whatever a client sends as an id is only ever hashed. Source: spec gateway "Requests".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from structguard.errors import StructguardError
+from structguard.types import as_mapping, as_sequence
+
+VERSION = 1  # of the stored text; another version reads as absent
+
+
+class StoreTrouble(StructguardError):
+    """
+    The store of responses could not do what it was asked; nothing was lost that it had confirmed.
+
+    The text names the store without its credentials and may be sent to a client.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """One turn: what went in, what came out, the whole resource, and when (wall seconds)."""
+
+    input: Sequence[object]
+    output: Sequence[object]
+    response: Mapping[str, object]
+    created: float
+
+
+class ResponseStore(Protocol):
+    """
+    Turns by scope and id, for `expiry` seconds and within `limit_bytes` of JSON, oldest out.
+
+    Every method may raise StoreTrouble; a `put` that returned is seen by every process on the same
+    store. The event loop is never blocked, and a write that has begun outlives its caller.
+    """
+
+    @property
+    def name(self) -> str: ...
+    async def get(self, scope: str, id: str, /) -> Stored | None: ...  # noqa: A002  the field's word
+    async def put(self, scope: str, id: str, stored: Stored, /) -> None: ...  # noqa: A002
+    async def delete(self, scope: str, id: str, /) -> bool: ...  # noqa: A002
+    async def aclose(self) -> None: ...
+
+
+def key_of(scope: str, id: str) -> str:  # noqa: A002  the field's word
+    """64 hex characters that stand for one id within one scope."""
+    text = f"{len(scope)}:{scope}:{id}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()
+
+
+def fits(size: int, limit: int, name: str) -> None:
+    """
+    Refuse what could never be kept.
+
+    Raises:
+        StoreTrouble: one turn is larger than the whole store may be.
+    """
+    if size > limit:
+        raise StoreTrouble(
+            f"a response of {size:,} bytes is larger than the whole store {name} may be"
+            f" ({limit:,} bytes): raise store.limit_bytes, or send store: false"
+        )
+
+
+def encode(stored: Stored) -> bytes:
+    """Its JSON text; `decode` gives an equal value."""
+    fields = {
+        "v": VERSION,
+        "created": stored.created,
+        "input": stored.input,
+        "output": stored.output,
+        "response": stored.response,
+    }
+    import orjson  # noqa: PLC0415  comes with the gateway's extra
+
+    try:
+        return orjson.dumps(fields)
+    except TypeError:  # numbers over 64 bits and lone surrogates are JSON too
+        return b" " + json.dumps(fields, separators=(",", ":")).encode()
+
+
+def decode(text: bytes | str) -> Stored | None:
+    """The turn in a JSON text; None for another version or anything that is not a turn."""
+    fields = as_mapping(_loaded(text)) or {}
+    given, output = as_sequence(fields.get("input")), as_sequence(fields.get("output"))
+    response, created = as_mapping(fields.get("response")), fields.get("created")
+    if fields.get("v") != VERSION or given is None or output is None or response is None:
+        return None
+    if isinstance(created, bool) or not isinstance(created, int | float):
+        return None
+    return Stored(input=given, output=output, response=response, created=float(created))
+
+
+def _loaded(text: bytes | str) -> object:
+    """A leading space marks what only the standard library's codec can hold."""
+    import orjson  # noqa: PLC0415  comes with the gateway's extra
+
+    loads = json.loads if text[:1] in (b" ", " ") else orjson.loads
+    try:
+        loaded: object = loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return loaded
