@@ -2,7 +2,7 @@
 What an OpenAI-compatible endpoint can do, found out by at most ten small requests.
 
 Each question is one request; its answer is judged, and what was refused or ignored can be turned
-into memo entries. Source: issue "probe", spec guard §3.
+into memo entries. Source: spec guard §3 (what an entry is).
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypedDict
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass
 
 import anyio
 
@@ -63,6 +62,8 @@ def read_network(common: Common, url: str) -> None:
     """
     if "proxy" in common or not isinstance(common.get("transport", ""), str):
         return
+    from urllib.request import getproxies_environment, proxy_bypass  # noqa: PLC0415  costs 30 ms
+
     parts = urlsplit(url)
     proxies = getproxies_environment()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
