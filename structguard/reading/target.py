@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from structguard import schema as schemas
+import structguard.schema as schemas
 from structguard.types import JsonObject, JsonSchema, as_mapping, as_sequence, as_text
 
 Schema: TypeAlias = Mapping[str, object]
