@@ -26,7 +26,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 import anyio
 
-from structguard import errors
+import structguard.errors as errors
 from structguard.events import Observer
 from structguard.http import ExchangeFailed, Response, Transport
 from structguard.observe import log_events

@@ -15,7 +15,7 @@ from typing import Concatenate, Generic, ParamSpec, Protocol, TypeAlias, cast, o
 
 from typing_extensions import TypeVar
 
-from structguard import reading
+import structguard.reading as reading
 from structguard.errors import ParseError, ProviderError
 from structguard.events import Observer
 from structguard.layers.breaker import one_line
