@@ -9,6 +9,7 @@ import pytest
 
 from structguard.errors import ProviderError
 from structguard.events import ProviderFailed
+from structguard.http import TransportName
 from structguard.options import RetryOptions
 from structguard.providers import OpenAICompat
 from structguard.types import Finished, Kind, StreamEvent, TextDelta
@@ -18,6 +19,19 @@ from tests.providers.support import Seen, ask, collect, fault_of, text_of
 
 BODY = json.dumps(CHAT).encode()
 STREAM = chat_stream()
+MATRIX = [
+    pytest.param("httpx2", "asyncio", id="httpx2-asyncio"),
+    pytest.param("httpx2", "trio", id="httpx2-trio"),
+    pytest.param("aiohttp", "asyncio", id="aiohttp"),
+]
+pytestmark = pytest.mark.parametrize(("transport", "anyio_backend"), MATRIX)
+CHOSEN: list[TransportName] = ["httpx2"]
+
+
+@pytest.fixture(autouse=True)
+def transport_of_this_test(transport: TransportName, anyio_backend: str) -> None:
+    assert anyio_backend
+    CHOSEN[0] = transport
 
 
 def provider(server: RawServer, *, seen: Seen | None = None, attempts: int = 3) -> OpenAICompat:
@@ -25,6 +39,7 @@ def provider(server: RawServer, *, seen: Seen | None = None, attempts: int = 3) 
         f"{server.url}/v1",
         observer=seen or Seen(),
         retry=RetryOptions(attempts=attempts, backoff=0.0),
+        transport=CHOSEN[0],
     )
 
 
@@ -150,7 +165,7 @@ async def test_an_error_in_the_middle_of_a_stream_ends_it() -> None:
 async def test_reading_stops_at_the_terminal_event_though_the_socket_stays_open(api: str) -> None:
     parts = STREAM if api == "chat" else responses_stream()
     with raw_server(Play([chunked(*parts, end=False)], hold=True)) as server:
-        async with OpenAICompat(f"{server.url}/v1", api=api) as opened:  # type: ignore[arg-type]
+        async with OpenAICompat(f"{server.url}/v1", api=api, transport=CHOSEN[0]) as opened:  # type: ignore[arg-type]
             with anyio.fail_after(3):
                 assert text_of(await collect(opened, ask())) == ANSWER
         assert await is_closed(server)
