@@ -39,7 +39,8 @@ def events(api: str) -> list[object]:
     match api:
         case "chat":
             told = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-            deltas = [({"content": word}, None) for word in WORDS] + [({}, "stop")]
+            deltas: list[tuple[object, object]] = [({"content": word}, None) for word in WORDS]
+            deltas.append(({}, "stop"))
             return [
                 {**told, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
                 for delta, finish in deltas

@@ -25,14 +25,12 @@ class SseReader:
 
     def feed(self, data: bytes) -> list[tuple[str, bytes]]:
         """The events these bytes complete, in order."""
+        if data[:6] == b"data: " and self._is_one_event(data):
+            return [("", data[6:-2])]
         if self._start:
             data = self._without_bom(data)
-        if self._after_cr and data:
-            self._after_cr = False
-            data = data.removeprefix(b"\n")
-        if b"\r" in data:
-            self._after_cr = data.endswith(b"\r")
-            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if self._after_cr or b"\r" in data:
+            data = self._with_plain_ends(data)
         held = self._held
         if b"\n" not in data:
             if data:
@@ -53,6 +51,22 @@ class SseReader:
         event = _event(rest) if rest else None
         return [] if event is None else [event]
 
+    def _is_one_event(self, data: bytes) -> bool:
+        """Whether the read is one event of one line and nothing is pending, as servers flush."""
+        if self._start or self._after_cr or self._held:
+            return False
+        return data.find(b"\n") == len(data) - 2 and data[-1:] == b"\n" and b"\r" not in data
+
+    def _with_plain_ends(self, data: bytes) -> bytes:
+        """LF for CRLF and CR; an LF that opens a read belongs to the CR that ended the last one."""
+        if self._after_cr and data:
+            self._after_cr = False
+            data = data.removeprefix(b"\n")
+        if b"\r" in data:
+            self._after_cr = data.endswith(b"\r")
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return data
+
     def _without_bom(self, data: bytes) -> bytes:
         data = b"".join((*self._held, data))
         self._held.clear()
@@ -65,8 +79,11 @@ class SseReader:
 
 def _event(block: bytes) -> tuple[str, bytes] | None:
     """One event's lines → name and data; None where it has no data line (a comment, a ping)."""
-    if b"\n" not in block and block.startswith(b"data: "):
-        return "", block[6:]
+    first, _, rest = block.partition(b"\n")
+    if not rest and first.startswith(b"data: "):
+        return "", first[6:]
+    if first.startswith(b"event: ") and rest.startswith(b"data: ") and b"\n" not in rest:
+        return first[7:].decode("utf-8", "replace"), rest[6:]
     name, data = b"", list[bytes]()
     for line in block.split(b"\n"):
         field, _, value = line.partition(b":")

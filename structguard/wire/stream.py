@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
+import jiter
+
 from structguard.types import Completion, Failure, StreamEvent
 from structguard.wire.base import BadReply
 from structguard.wire.payload import as_dict, loads
@@ -40,18 +42,13 @@ class Reader(Protocol):
 class EventDecoder:
     """Feeds parsed events to a reader; holds back a fault until `close`. See `StreamDecoder`."""
 
-    __slots__ = ("_done", "_fault", "_reader", "yielded")
+    __slots__ = ("_fault", "_reader", "done", "yielded")
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._done = False
+        self.done = False  # a terminal event or a fault was read
         self.yielded = False  # whether any event was given out
         self._fault: Failure | None = None
-
-    @property
-    def done(self) -> bool:
-        """Whether a terminal event or a fault was read."""
-        return self._done
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """One event as JSON."""
@@ -68,10 +65,10 @@ class EventDecoder:
 
     def take(self, event: Mapping[str, object], out: list[StreamEvent]) -> None:
         """As `feed_event`, into a list that is already there."""
-        if self._done:
+        if self.done:
             return
         try:
-            self._done = self._reader.take(event, out)
+            self.done = self._reader.take(event, out)
         except BadReply as fault:
             self.fail(fault.failure)
         if out:
@@ -79,20 +76,20 @@ class EventDecoder:
 
     def end(self, out: list[StreamEvent]) -> None:
         """The vendor's own sign that nothing follows, or the end of the bytes."""
-        if self._done:
+        if self.done:
             return
         try:
             whole = self._reader.end(out)
         except BadReply as fault:
             self.fail(fault.failure)
             return
-        self._done = True
+        self.done = True
         if not whole:
             self.fail(truncated())
 
     def fail(self, failure: Failure) -> list[StreamEvent]:
         """The stream is over with this failure, which `close` raises."""
-        self._done, self._fault = True, failure
+        self.done, self._fault = True, failure
         return []
 
     def close(self) -> list[StreamEvent]:
@@ -171,20 +168,29 @@ class SseDecoder:
         for name, data in found:
             if events.done:
                 return
-            if data == _DONE:
-                events.end(out)
-                continue
             event = _parsed(data)
             if event is None:
-                events.fail(bad("an event of the stream is not a JSON object", data).failure)
-                return
-            if name and not _agrees(name, event):
+                self._no_event(data, out)
+            elif name and not _agrees(name, event):
                 events.fail(bad(f"event {name!r} holds type {event['type']!r}", data).failure)
-                return
-            events.take(event, out)
+            else:
+                events.take(event, out)
+
+    def _no_event(self, data: bytes, out: list[StreamEvent]) -> None:
+        if data == _DONE:
+            self._events.end(out)
+        else:
+            self._events.fail(bad("an event of the stream is not a JSON object", data).failure)
 
 
 def _parsed(data: bytes) -> Mapping[str, object] | None:
+    try:
+        return as_dict(jiter.from_json(data))
+    except ValueError:
+        return None if data == _DONE else _parsed_oddly(data)
+
+
+def _parsed_oddly(data: bytes) -> Mapping[str, object] | None:
     try:
         return as_dict(loads(data))
     except ValueError:
