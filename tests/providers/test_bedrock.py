@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import binascii
 import importlib
 import json
-import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import anyio
 import pytest
@@ -23,6 +21,7 @@ from structguard.service import Provider
 from structguard.types import Finished, Kind, TextDelta
 from structguard.wire.base import WireOptions
 from tests.http.raw import Play, raw_server
+from tests.providers.frames import event, frame
 from tests.providers.payloads import ANSWER, FORMAT, SCHEMA
 from tests.providers.support import Seen, Sleeps, ask, collect, script, text_of
 
@@ -35,26 +34,6 @@ REPLY = {
     "stopReason": "end_turn",
     "usage": {"inputTokens": 3, "outputTokens": 5, "totalTokens": 8},
 }
-
-
-def frame(payload: Mapping[str, object], **headers: str) -> bytes:
-    """One message of the binary event stream."""
-    named = {f":{name.replace('_', '-')}": value for name, value in headers.items()}
-    packed = b"".join(
-        struct.pack("!B", len(name))
-        + name.encode()
-        + struct.pack("!BH", 7, len(value))
-        + value.encode()
-        for name, value in named.items()
-    )
-    body = json.dumps(payload).encode()
-    prelude = struct.pack("!II", 16 + len(packed) + len(body), len(packed))
-    message = prelude + struct.pack("!I", binascii.crc32(prelude)) + packed + body
-    return message + struct.pack("!I", binascii.crc32(message))
-
-
-def event(name: str, payload: Mapping[str, object]) -> bytes:
-    return frame(payload, message_type="event", event_type=name, content_type="application/json")
 
 
 STREAM = [
