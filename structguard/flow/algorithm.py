@@ -221,6 +221,8 @@ class _Turn(Generic[C, T]):
         entry = self.view.draft(self.call.key, refusal, status=status, expiry=self.policy.expiry)
         new = yield Remember(entry)
         if expired is not None:
+            if expired.slot != entry.slot:  # refused again, but for another reason: not both hold
+                yield Forget(expired)
             self.notify(RefusalRenewed(**self.facts(), refusal=refusal))
         elif new:
             advice = self.call.advice() if refusal.scope is Scope.SCHEMA else ""

@@ -237,6 +237,13 @@ def test_after_expiry_a_refusal_renews_the_entry_without_a_warning() -> None:
     assert entry.confirmed == wall.now
 
 
+def test_an_expired_entry_refused_for_another_reason_makes_way_for_the_new_one() -> None:
+    player, _ = expired()
+    schema = Refusal(Scope.SCHEMA, "schema_keyword", "json_schema", "minItems is not supported")
+    player.play([refused(schema), answered()])
+    assert [entry.scope for entry in player.memo.entries()] == [Scope.SCHEMA]
+
+
 def test_while_one_holds_the_lease_the_others_stay_degraded() -> None:
     player, _ = expired()
     (entry,) = player.memo.entries()

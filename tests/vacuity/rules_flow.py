@@ -31,8 +31,8 @@ MUTATIONS = [
     ),
     flow(
         "an entry that does not hold any more is kept",
-        "                yield Forget(expired)\n",
-        "",
+        "                yield Forget(expired)\n                self.notify(FormatRecovered",
+        "                self.notify(FormatRecovered",
     ),
     flow(
         "the detector is never believed", "        if sent.refusal is None:\n", "        if True:\n"
