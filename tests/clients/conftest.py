@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -19,3 +20,10 @@ def upstream(httpserver: HTTPServer) -> Iterator[Upstream]:
 @pytest.fixture
 def memo() -> Memo:
     return open_memo("memory:")
+
+
+@pytest.fixture
+def keep() -> Iterator[ExitStack]:
+    """Clients that a test opens are closed when it ends: no socket is left to the collector."""
+    with ExitStack() as stack:
+        yield stack

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import anyio
@@ -15,6 +16,7 @@ from pydantic import BaseModel
 
 import structguard as sg
 from structguard.memo import Memo
+from structguard.testing import RefusingEndpoint
 from tests.clients.endpoint import (
     FENCED,
     FORMAT,
@@ -35,17 +37,18 @@ class Answer(BaseModel):
     n: int
 
 
-Client = Callable[..., OpenAI]
+@pytest.fixture
+def wrapped(upstream: Upstream, memo: Memo, keep: ExitStack) -> Callable[..., OpenAI]:
+    def make(**policy: Any) -> OpenAI:
+        plain = OpenAI(base_url=upstream.base_url, api_key="sk-test", max_retries=0)
+        return sg.wrap(keep.enter_context(plain), memo=memo, policy=sg.Policy(**policy))
+
+    return make
 
 
 @pytest.fixture
-def client(upstream: Upstream, memo: Memo) -> OpenAI:
-    return wrapped(upstream, memo)
-
-
-def wrapped(upstream: Upstream, memo: Memo, **policy: Any) -> OpenAI:
-    plain = OpenAI(base_url=upstream.base_url, api_key="sk-test", max_retries=0)
-    return sg.wrap(plain, memo=memo, policy=sg.Policy(**policy))
+def client(wrapped: Callable[..., OpenAI]) -> OpenAI:
+    return wrapped()
 
 
 def ask(client: OpenAI, **kwargs: Any) -> Any:
@@ -120,7 +123,7 @@ def test_prose_under_an_accepted_format_is_healed_too(client: OpenAI, upstream: 
 
 
 def test_a_wrapped_value_after_a_degraded_send_is_unwrapped(
-    client: OpenAI, upstream: Upstream
+    wrapped: Callable[..., OpenAI], client: OpenAI, upstream: Upstream
 ) -> None:
     upstream.answers((400, REFUSED), chat('{"answer": {"city": "Bonn", "n": 3}}'))
     assert ask(client).choices[0].message.content == VALUE
@@ -238,9 +241,9 @@ def test_a_200_that_is_no_reply_raises(
 
 
 def test_no_time_for_a_second_send_raises_the_refusal_unchanged(
-    upstream: Upstream, memo: Memo
+    wrapped: Callable[..., OpenAI], upstream: Upstream, memo: Memo
 ) -> None:
-    client = wrapped(upstream, memo, retry_floor=30.0)
+    client = wrapped(retry_floor=30.0)
     upstream.answers((400, REFUSED))
     with pytest.raises(openai.BadRequestError) as caught:
         ask(client, timeout=20.0)
@@ -249,8 +252,10 @@ def test_no_time_for_a_second_send_raises_the_refusal_unchanged(
     assert len(upstream.bodies) == 1
 
 
-def test_require_enforced_raises_the_refusal(upstream: Upstream, memo: Memo) -> None:
-    client = wrapped(upstream, memo, require_enforced=True)
+def test_require_enforced_raises_the_refusal(
+    wrapped: Callable[..., OpenAI], upstream: Upstream, memo: Memo
+) -> None:
+    client = wrapped(require_enforced=True)
     upstream.answers((400, REFUSED))
     with pytest.raises(openai.BadRequestError):
         ask(client)
@@ -258,8 +263,10 @@ def test_require_enforced_raises_the_refusal(upstream: Upstream, memo: Memo) -> 
 
 
 @pytest.mark.parametrize("mode", ["off", "observe"])
-def test_modes_that_only_look_send_once(upstream: Upstream, memo: Memo, mode: str) -> None:
-    client = wrapped(upstream, memo, mode=mode)
+def test_modes_that_only_look_send_once(
+    wrapped: Callable[..., OpenAI], upstream: Upstream, memo: Memo, mode: str
+) -> None:
+    client = wrapped(mode=mode)
     upstream.answers((400, REFUSED))
     with pytest.raises(openai.BadRequestError):
         ask(client)
@@ -268,11 +275,11 @@ def test_modes_that_only_look_send_once(upstream: Upstream, memo: Memo, mode: st
 
 @pytest.mark.parametrize(("prompt", "said"), [("never", False), ("always", True), ("auto", False)])
 def test_the_schema_goes_into_the_prompt_by_policy(
-    upstream: Upstream, memo: Memo, prompt: str, *, said: bool
+    wrapped: Callable[..., OpenAI], upstream: Upstream, memo: Memo, prompt: str, *, said: bool
 ) -> None:
     """The prompt shows the schema already; only "always" says it again."""
 
-    client = wrapped(upstream, memo, prompt=prompt)
+    client = wrapped(prompt=prompt)
     upstream.answers((400, REFUSED), chat(VALUE))
     shown: Any = [{"role": "user", "content": f"Fit this: {json.dumps(SCHEMA, indent=2)}"}]
     client.chat.completions.create(
@@ -284,9 +291,9 @@ def test_the_schema_goes_into_the_prompt_by_policy(
 
 
 def test_also_statuses_rescue_and_are_remembered_from_the_second_time(
-    upstream: Upstream, memo: Memo
+    wrapped: Callable[..., OpenAI], upstream: Upstream, memo: Memo
 ) -> None:
-    client = wrapped(upstream, memo, also_statuses={500})
+    client = wrapped(also_statuses={500})
     upstream.answers((500, REFUSED), chat(VALUE), (500, REFUSED), chat(VALUE))
     ask(client)
     assert memo.entries() == []
@@ -294,8 +301,10 @@ def test_also_statuses_rescue_and_are_remembered_from_the_second_time(
     assert len(memo.entries()) == 1
 
 
-def test_an_ignored_format_gets_the_schema_into_the_prompt(upstream: Upstream, memo: Memo) -> None:
-    client = wrapped(upstream, memo, ignored_after=2)
+def test_an_ignored_format_gets_the_schema_into_the_prompt(
+    wrapped: Callable[..., OpenAI], upstream: Upstream, memo: Memo
+) -> None:
+    client = wrapped(ignored_after=2)
     upstream.answers(chat("Bonn, I think."))
     for _ in range(3):
         ask(client)
@@ -307,9 +316,11 @@ def test_an_ignored_format_gets_the_schema_into_the_prompt(upstream: Upstream, m
     assert upstream.bodies[2]["response_format"] == FORMAT
 
 
-def test_the_sdks_own_retries_are_left_alone(upstream: Upstream, memo: Memo) -> None:
+def test_the_sdks_own_retries_are_left_alone(
+    upstream: Upstream, memo: Memo, keep: ExitStack
+) -> None:
     plain = OpenAI(base_url=upstream.base_url, api_key="k", max_retries=1)
-    client = sg.wrap(plain, memo=memo)
+    client = sg.wrap(keep.enter_context(plain), memo=memo)
     upstream.answers((503, {"error": {"message": "busy"}}), (400, REFUSED), chat(VALUE))
     ask(client)
     assert len(upstream.bodies) == 3
@@ -435,7 +446,9 @@ def test_the_callers_options_are_never_changed(client: OpenAI, upstream: Upstrea
     assert body == kept
 
 
-def test_azure_uses_the_deployment_and_the_api_version(upstream: Upstream, memo: Memo) -> None:
+def test_azure_uses_the_deployment_and_the_api_version(
+    upstream: Upstream, memo: Memo, keep: ExitStack
+) -> None:
     upstream.answers(
         (400, REFUSED), chat(VALUE), paths=["/openai/deployments/dep/chat/completions"]
     )
@@ -446,7 +459,7 @@ def test_azure_uses_the_deployment_and_the_api_version(upstream: Upstream, memo:
         api_key="k",
         max_retries=0,
     )
-    ask(sg.wrap(plain, memo=memo))
+    ask(sg.wrap(keep.enter_context(plain), memo=memo))
     (entry,) = memo.entries()
     assert entry.model == "dep"
     assert entry.base_url.endswith("?api-version=2024-02-01")
@@ -488,22 +501,22 @@ class TestAsync:
         assert told(answer).requests == 2
 
     async def test_fifty_first_calls_make_one_entry_and_one_warning(
-        self, upstream: Upstream, memo: Memo, caplog: pytest.LogCaptureFixture
+        self, memo: Memo, caplog: pytest.LogCaptureFixture
     ) -> None:
-        upstream.answers((400, REFUSED), chat(VALUE))
-        upstream.refuses_format(chat(VALUE))
-        with caplog.at_level(logging.WARNING, "structguard"):
-            async with self.client(upstream, memo) as client, anyio.create_task_group() as group:
+        with (
+            RefusingEndpoint("refuse400") as endpoint,
+            caplog.at_level(logging.WARNING, "structguard"),
+        ):
+            plain = AsyncOpenAI(base_url=endpoint.base_url, api_key="k", max_retries=0)
+            async with sg.wrap(plain, memo=memo) as client, anyio.create_task_group() as group:
                 for _ in range(50):
                     group.start_soon(
                         lambda: client.chat.completions.create(
-                            model="m",
-                            messages=MESSAGES,
-                            response_format=FORMAT,
+                            model="m", messages=MESSAGES, response_format=FORMAT
                         )
                     )
         assert len(memo.entries()) == 1
-        assert len(caplog.records) == 1
+        assert len([kept for kept in caplog.records if kept.name == "structguard"]) == 1
 
     async def test_a_cancelled_retry_leaves_no_entry(self, upstream: Upstream, memo: Memo) -> None:
         upstream.refuses_format(chat(VALUE), delay=5.0)

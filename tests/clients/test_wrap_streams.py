@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import openai
@@ -35,9 +36,9 @@ class Answer(BaseModel):
 
 
 @pytest.fixture
-def client(upstream: Upstream, memo: Memo) -> OpenAI:
-    plain = OpenAI(base_url=upstream.base_url, api_key="k", max_retries=0)
-    return sg.wrap(plain, memo=memo)
+def client(upstream: Upstream, memo: Memo) -> Iterator[OpenAI]:
+    with OpenAI(base_url=upstream.base_url, api_key="k", max_retries=0) as plain:
+        yield sg.wrap(plain, memo=memo)
 
 
 def stream(client: OpenAI, **kwargs: Any) -> Any:

@@ -25,15 +25,22 @@ def namespace(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[
 
         def call_the_endpoint(messages: list[str], model: str, response_format: Any) -> str:
             given = {} if response_format is None else {"response_format": {"type": "json_object"}}
-            client = OpenAI(base_url=endpoint.base_url, api_key="k", max_retries=0)
-            answer = client.chat.completions.create(
-                model=model,
-                messages=[{"role": "user", "content": text} for text in messages],
-                **given,  # type: ignore[call-overload]
-            )
+            with OpenAI(base_url=endpoint.base_url, api_key="k", max_retries=0) as client:
+                answer = client.chat.completions.create(
+                    model=model,
+                    messages=[{"role": "user", "content": text} for text in messages],
+                    **given,  # type: ignore[call-overload]
+                )
             return str(answer.choices[0].message.content)
 
-        yield {"endpoint": endpoint.base_url, "call_the_endpoint": call_the_endpoint}
+        names: dict[str, object] = {
+            "endpoint": endpoint.base_url,
+            "call_the_endpoint": call_the_endpoint,
+        }
+        yield names
+        for left in names.values():
+            if isinstance(left, OpenAI):
+                left.close()
 
 
 def test_the_readme_runs(namespace: dict[str, object]) -> None:

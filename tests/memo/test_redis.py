@@ -44,11 +44,13 @@ class Server:
         self.process = subprocess.Popen(  # noqa: S603  the program that was found
             list(map(str, command)), stdout=subprocess.DEVNULL
         )
-        for _ in range(500):
+        deadline = time.monotonic() + 30.0
+        while self.process.poll() is None and time.monotonic() < deadline:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
             time.sleep(0.01)  # noqa: TID251  a real server takes real time
+        self.stop()
         raise AssertionError("the server did not start")
 
     def stop(self) -> None:
