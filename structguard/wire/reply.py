@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import jiter
@@ -26,7 +27,8 @@ from structguard.types import (
     as_mapping,
     as_sequence,
 )
-from structguard.wire.base import BadReply
+from structguard.wire.base import BadReply, Headers
+from structguard.wire.headers import lowered, rate_limits, request_id, retry_after
 from structguard.wire.payload import loads
 
 PROMOTED = "promoted_from_reasoning"
@@ -177,6 +179,27 @@ def json_object(body: bytes) -> Mapping[str, object]:
     if value is None:
         raise bad("the reply is JSON, but not an object", body)
     return value
+
+
+@contextmanager
+def facts_of(headers: Headers) -> Generator[None, None, None]:
+    """A fault found inside also says what the headers say: request id, Retry-After, rate limits."""
+    try:
+        yield
+    except BadReply as fault:
+        raise BadReply(with_headers(fault.failure, headers)) from fault
+
+
+def with_headers(failure: Failure, headers: Headers) -> Failure:
+    """The failure with what the headers of its reply say; its own words win."""
+    low = lowered(headers)
+    wait = failure.retry_after
+    return replace(
+        failure,
+        request_id=failure.request_id or request_id(low),
+        retry_after=retry_after(low) if wait is None else wait,
+        metadata={**rate_limits(low), **failure.metadata},
+    )
 
 
 def bad(message: str, body: bytes | str = "") -> BadReply:

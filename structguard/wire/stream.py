@@ -13,9 +13,9 @@ from typing import Protocol
 import jiter
 
 from structguard.types import Completion, Failure, StreamEvent
-from structguard.wire.base import BadReply
+from structguard.wire.base import BadReply, Headers
 from structguard.wire.payload import as_dict, loads
-from structguard.wire.reply import bad, events_of
+from structguard.wire.reply import bad, events_of, with_headers
 from structguard.wire.sse import SseReader
 
 _DONE = b"[DONE]"
@@ -42,10 +42,11 @@ class Reader(Protocol):
 class EventDecoder:
     """Feeds parsed events to a reader; holds back a fault until `close`. See `StreamDecoder`."""
 
-    __slots__ = ("_fault", "_reader", "done", "yielded")
+    __slots__ = ("_fault", "_headers", "_reader", "done", "yielded")
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, headers: Headers) -> None:
         self._reader = reader
+        self._headers = headers
         self.done = False  # a terminal event or a fault was read
         self.yielded = False  # whether any event was given out
         self._fault: Failure | None = None
@@ -100,7 +101,8 @@ class EventDecoder:
         """As `close`, with what was left; `yielded` tells whether events had been given out."""
         self.end(out)
         if self._fault is not None:
-            raise BadReply(replace(self._fault, yielded=yielded))
+            failure = with_headers(self._fault, self._headers)
+            raise BadReply(replace(failure, yielded=yielded))
         return out
 
 
@@ -114,8 +116,10 @@ class SseDecoder:
 
     __slots__ = ("_events", "_head", "_seen", "_sse", "_whole")
 
-    def __init__(self, reader: Reader, whole: Callable[[bytes], Completion]) -> None:
-        self._events = EventDecoder(reader)
+    def __init__(
+        self, reader: Reader, whole: Callable[[bytes], Completion], headers: Headers
+    ) -> None:
+        self._events = EventDecoder(reader, headers)
         self._sse = SseReader()
         self._whole = whole
         self._seen = False  # any event at all
@@ -161,7 +165,8 @@ class SseDecoder:
         head = bytes(self._head)
         if head.lstrip().startswith(b"{"):
             return events_of(self._whole(head))
-        raise BadReply(truncated(head))
+        self._events.fail(truncated(head))
+        return self._events.close()
 
     def _take(self, found: list[tuple[str, bytes]], out: list[StreamEvent]) -> None:
         events = self._events

@@ -46,8 +46,8 @@ MUTATIONS = [
     Mutation(
         "wire: a failure forgets that events had been given out",
         f"{W}/stream.py",
-        "replace(self._fault, yielded=yielded)",
-        "replace(self._fault, yielded=False)",
+        "replace(failure, yielded=yielded)",
+        "replace(failure, yielded=False)",
         (f"{T}/test_stream_rules.py", "-k", "fault_ends"),
     ),
     Mutation(

@@ -200,6 +200,27 @@ def test_a_page_with_status_200_is_kept_for_the_failure_up_to_a_limit() -> None:
     assert len(failure.body) < 71_000
 
 
+TOLD = {"X-Request-Id": "req_9", "Retry-After": "3", "x-ratelimit-limit-requests": "60"}
+
+
+@pytest.mark.parametrize("wire", [chat, responses, messages, converse, generate_content])
+def test_a_fault_inside_a_200_says_what_the_headers_say(wire: Wire) -> None:
+    failures = [run(wire.open_stream(TOLD), b"data: {}\n\n")[1], run(wire.open_stream(TOLD))[1]]
+    with pytest.raises(BadReply) as caught:
+        wire.decode_reply(b"oops", TOLD)
+    for failure in (*failures, caught.value.failure):
+        assert failure is not None
+        assert (failure.request_id, failure.retry_after) == ("req_9", 3.0)
+        assert failure.metadata == {"x-ratelimit-limit-requests": 60}
+
+
+def test_a_faults_own_request_id_wins() -> None:
+    fault = {"type": "error", "error": {"type": "api_error"}, "request_id": "req_own"}
+    _, failure = run(messages.open_stream(TOLD), sse(fault))
+    assert failure is not None
+    assert failure.request_id == "req_own"
+
+
 def call(index: int | None, **function: object) -> dict[str, object]:
     piece: dict[str, object] = {"function": {k: v for k, v in function.items() if k != "id"}}
     if "id" in function:

@@ -21,7 +21,7 @@ from structguard.wire.chat.request import REASONING_FIELDS
 from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps, present
-from structguard.wire.reply import Reply, bad, json_object, texts, tool_call
+from structguard.wire.reply import Reply, bad, facts_of, json_object, texts, tool_call
 
 _FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
@@ -46,30 +46,31 @@ def decode_reply(
 ) -> Completion:
     """The first choice of a chat completion. Source: OpenAI API reference, Chat."""
     del options  # the same for every endpoint
-    given = json_object(body)
-    raise_error(given, body)
-    choices = as_sequence(given.get("choices"))
-    choice = as_mapping(choices[0]) if choices else None
-    if choice is None:
-        raise bad("the reply has no choices", body)
-    raise_error(choice, body)
-    message = as_mapping(choice.get("message"))
-    if message is None:
-        raise bad("the reply's choice has no message", body)
-    reply = Reply(
-        finish=finish_of(choice.get("finish_reason"), body),
-        usage=usage_of(given.get("usage")),
-        model=as_text(given.get("model")),
-        id=as_text(given.get("id")),
-        metadata=metadata(
-            headers,
-            **{key: given.get(key) for key in _NOTES},
-            annotations=message.get("annotations") or None,
-            logprobs=choice.get("logprobs"),
-        ),
-    )
-    read_message(message, reply)
-    return reply.completion(format)
+    with facts_of(headers):
+        given = json_object(body)
+        raise_error(given, body)
+        choices = as_sequence(given.get("choices"))
+        choice = as_mapping(choices[0]) if choices else None
+        if choice is None:
+            raise bad("the reply has no choices", body)
+        raise_error(choice, body)
+        message = as_mapping(choice.get("message"))
+        if message is None:
+            raise bad("the reply's choice has no message", body)
+        reply = Reply(
+            finish=finish_of(choice.get("finish_reason"), body),
+            usage=usage_of(given.get("usage")),
+            model=as_text(given.get("model")),
+            id=as_text(given.get("id")),
+            metadata=metadata(
+                headers,
+                **{key: given.get(key) for key in _NOTES},
+                annotations=message.get("annotations") or None,
+                logprobs=choice.get("logprobs"),
+            ),
+        )
+        read_message(message, reply)
+        return reply.completion(format)
 
 
 def raise_error(given: Mapping[str, object], body: bytes | str = "") -> None:

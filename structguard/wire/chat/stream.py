@@ -46,6 +46,7 @@ def open_stream(
     return SseDecoder(
         _Chunks(headers, format),
         lambda body: decode_reply(body, headers, format=format, options=options),
+        headers,
     )
 
 

@@ -19,7 +19,7 @@ from structguard.wire.asking import forced_name
 from structguard.wire.base import DEFAULTS, NO_HEADERS, Headers, WireOptions
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps
-from structguard.wire.reply import Reply, bad, json_object, tool_call
+from structguard.wire.reply import Reply, bad, facts_of, json_object, tool_call
 
 FINISHES: Mapping[object, Finish] = {
     "end_turn": "stop",
@@ -43,20 +43,21 @@ def decode_reply(
     options: WireOptions = DEFAULTS,
 ) -> Completion:
     """A converse reply. Source: Amazon Bedrock Runtime API reference, Converse."""
-    given = json_object(body)
-    message = as_mapping((as_mapping(given.get("output")) or {}).get("message"))
-    content = as_sequence(message.get("content")) if message is not None else None
-    if content is None:
-        raise bad("the reply has no output message", body)
-    reply = Reply(
-        finish=FINISHES.get(given.get("stopReason"), "stop"),
-        usage=usage_of(given.get("usage")),
-        metadata=metadata(headers, **notes(given)),
-    )
-    forced = forced_name(format, options)
-    for block in content:
-        read_block(as_mapping(block) or {}, reply, forced)
-    return reply.completion(format)
+    with facts_of(headers):
+        given = json_object(body)
+        message = as_mapping((as_mapping(given.get("output")) or {}).get("message"))
+        content = as_sequence(message.get("content")) if message is not None else None
+        if content is None:
+            raise bad("the reply has no output message", body)
+        reply = Reply(
+            finish=FINISHES.get(given.get("stopReason"), "stop"),
+            usage=usage_of(given.get("usage")),
+            metadata=metadata(headers, **notes(given)),
+        )
+        forced = forced_name(format, options)
+        for block in content:
+            read_block(as_mapping(block) or {}, reply, forced)
+        return reply.completion(format)
 
 
 def notes(given: Mapping[str, object]) -> dict[str, object]:

@@ -43,7 +43,7 @@ def open_stream(
     A decoder for one streamed reply: `feed_event` takes botocore's mapping, `feed` its JSON.
     Source: Amazon Bedrock Runtime API reference, ConverseStream.
     """
-    return EventDecoder(_Events(headers, format, forced_name(format, options)))
+    return EventDecoder(_Events(headers, format, forced_name(format, options)), headers)
 
 
 class _Events:

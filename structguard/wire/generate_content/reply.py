@@ -20,7 +20,7 @@ from structguard.wire.faults import failure_in
 from structguard.wire.generate_content.request import LOCAL_ID
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps
-from structguard.wire.reply import Reply, bad, json_object, tool_call
+from structguard.wire.reply import Reply, bad, facts_of, json_object, tool_call
 
 _FILTERED = (
     "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY"
@@ -44,21 +44,22 @@ def decode_reply(
 ) -> Completion:
     """The first candidate. Source: Gemini API reference, GenerateContentResponse."""
     del options  # the same for every endpoint
-    given = json_object(body)
-    raise_error(given)
-    candidate = first_candidate(given)
-    if candidate is None:
-        raise bad("the reply has no candidates", body)
-    reply = Reply(
-        finish=FINISHES.get(candidate.get("finishReason"), "stop"),
-        usage=usage_of(given.get("usageMetadata")),
-        model=as_text(given.get("modelVersion")),
-        id=as_text(given.get("responseId")),
-        metadata=metadata(headers, **notes(candidate)),
-    )
-    for part in parts_of(candidate):
-        read_part(part, reply)
-    return reply.completion(format)
+    with facts_of(headers):
+        given = json_object(body)
+        raise_error(given)
+        candidate = first_candidate(given)
+        if candidate is None:
+            raise bad("the reply has no candidates", body)
+        reply = Reply(
+            finish=FINISHES.get(candidate.get("finishReason"), "stop"),
+            usage=usage_of(given.get("usageMetadata")),
+            model=as_text(given.get("modelVersion")),
+            id=as_text(given.get("responseId")),
+            metadata=metadata(headers, **notes(candidate)),
+        )
+        for part in parts_of(candidate):
+            read_part(part, reply)
+        return reply.completion(format)
 
 
 def raise_error(given: Mapping[str, object]) -> None:

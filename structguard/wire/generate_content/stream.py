@@ -39,6 +39,7 @@ def open_stream(
     return SseDecoder(
         _Chunks(headers, format),
         lambda body: decode_reply(body, headers, format=format, options=options),
+        headers,
     )
 
 
@@ -72,8 +73,9 @@ class _Chunks:
         if (reason := candidate.get("finishReason")) is not None:
             self._stopped = True
             reply.finish = FINISHES.get(reason, "stop")
-        said = {key: value for key, value in notes(candidate).items() if value is not None}
-        reply.metadata.update(said)
+        if len(candidate) > 1:  # more than its content
+            said = {key: value for key, value in notes(candidate).items() if value is not None}
+            reply.metadata.update(said)
         return False
 
     def end(self, out: list[StreamEvent]) -> bool:

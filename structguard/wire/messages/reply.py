@@ -19,7 +19,7 @@ from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireO
 from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps
-from structguard.wire.reply import Reply, bad, json_object, tool_call
+from structguard.wire.reply import Reply, bad, facts_of, json_object, tool_call
 
 FINISHES: Mapping[object, Finish] = {
     "end_turn": "stop",
@@ -39,22 +39,23 @@ def decode_reply(
     options: WireOptions = DEFAULTS,
 ) -> Completion:
     """A message. Source: Anthropic API reference, Messages."""
-    given = json_object(body)
-    raise_error(given)
-    content = as_sequence(given.get("content"))
-    if content is None:
-        raise bad("the reply has no content", body)
-    reply = Reply(
-        finish=FINISHES.get(given.get("stop_reason"), "stop"),
-        usage=usage_of(given.get("usage")),
-        model=as_text(given.get("model")),
-        id=as_text(given.get("id")),
-        metadata=metadata(headers, **notes(given)),
-    )
-    forced = forced_name(format, options)
-    for block in content:
-        read_block(as_mapping(block) or {}, reply, forced)
-    return reply.completion(format)
+    with facts_of(headers):
+        given = json_object(body)
+        raise_error(given)
+        content = as_sequence(given.get("content"))
+        if content is None:
+            raise bad("the reply has no content", body)
+        reply = Reply(
+            finish=FINISHES.get(given.get("stop_reason"), "stop"),
+            usage=usage_of(given.get("usage")),
+            model=as_text(given.get("model")),
+            id=as_text(given.get("id")),
+            metadata=metadata(headers, **notes(given)),
+        )
+        forced = forced_name(format, options)
+        for block in content:
+            read_block(as_mapping(block) or {}, reply, forced)
+        return reply.completion(format)
 
 
 def raise_error(given: Mapping[str, object]) -> None:

@@ -46,6 +46,7 @@ def open_stream(
     return SseDecoder(
         _Events(headers, format, forced_name(format, options)),
         lambda body: decode_reply(body, headers, format=format, options=options),
+        headers,
     )
 
 

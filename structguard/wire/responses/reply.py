@@ -19,7 +19,7 @@ from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Body, Headers,
 from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps, present
-from structguard.wire.reply import Reply, bad, json_object, texts, tool_call
+from structguard.wire.reply import Reply, bad, facts_of, json_object, texts, tool_call
 
 
 def decode_reply(
@@ -31,12 +31,13 @@ def decode_reply(
 ) -> Completion:
     """A response resource. Source: OpenAI API reference, Responses; the Open Responses document."""
     del options  # the same for every endpoint
-    given = json_object(body)
-    raise_error(given, body)
-    output = as_sequence(given.get("output"))
-    if output is None:
-        raise bad("the reply has no output", body)
-    return resource(given, output, metadata(headers)).completion(format)
+    with facts_of(headers):
+        given = json_object(body)
+        raise_error(given, body)
+        output = as_sequence(given.get("output"))
+        if output is None:
+            raise bad("the reply has no output", body)
+        return resource(given, output, metadata(headers)).completion(format)
 
 
 def raise_error(given: Mapping[str, object], body: bytes = b"") -> None:

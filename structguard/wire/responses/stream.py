@@ -49,6 +49,7 @@ def open_stream(
     return SseDecoder(
         _Events(headers, format),
         lambda body: decode_reply(body, headers, format=format, options=options),
+        headers,
     )
 
 
