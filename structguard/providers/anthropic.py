@@ -118,8 +118,8 @@ class Anthropic:
         return await self._engine.status(join(self._url, "/v1/models"), messages)
 
     async def aclose(self) -> None:
-        """Close its connections."""
-        await self._engine.transport.aclose()
+        """Close its connections; a transport of the caller's own stays open."""
+        await self._engine.aclose()
 
     async def __aenter__(self) -> Self:
         return self

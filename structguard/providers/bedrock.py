@@ -140,8 +140,8 @@ class Bedrock:
         return await self._engine.status(self._models_url, converse)
 
     async def aclose(self) -> None:
-        """Close its connections."""
-        await self._engine.transport.aclose()
+        """Close its connections; a transport of the caller's own stays open."""
+        await self._engine.aclose()
 
     async def __aenter__(self) -> Self:
         return self

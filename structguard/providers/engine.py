@@ -82,6 +82,7 @@ class Engine:
     observer: Observer = field(default=log_events, repr=False)
     feed: Callable[[StreamDecoder], Feed] = field(default=feed_of, repr=False)
     stream_accept: str = "text/event-stream"
+    owns_transport: bool = True  # False: whoever handed it in closes it
     clock: Clock = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     jitter: Callable[[], float] = random.random
@@ -187,6 +188,11 @@ class Engine:
         if isinstance(outcome, Fault):
             raise call.error(outcome) from outcome.cause
         return outcome, call.requests
+
+    async def aclose(self) -> None:
+        """Close the connections; a caller's own transport stays open."""
+        if self.owns_transport:
+            await self.transport.aclose()
 
     async def credential(self, call: Call) -> str:
         """A digest of the credential a call would carry now."""

@@ -187,8 +187,8 @@ class Google:
         return await self._engine.status(_models_url(self._url), generate_content)
 
     async def aclose(self) -> None:
-        """Close its connections."""
-        await self._engine.transport.aclose()
+        """Close its connections; a transport of the caller's own stays open."""
+        await self._engine.aclose()
 
     async def __aenter__(self) -> Self:
         return self

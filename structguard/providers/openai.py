@@ -156,8 +156,8 @@ class OpenAI:
         return await self._engine.status(join(self._url, "/models"), responses)
 
     async def aclose(self) -> None:
-        """Close its connections."""
-        await self._engine.transport.aclose()
+        """Close its connections; a transport of the caller's own stays open."""
+        await self._engine.aclose()
 
     async def __aenter__(self) -> Self:
         return self

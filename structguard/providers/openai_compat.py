@@ -202,8 +202,8 @@ class OpenAICompat:
         return await self._engine.status(self._endpoints.beside("/models"), chat)
 
     async def aclose(self) -> None:
-        """Close its connections; a caller's own client stays open, and so does the memo."""
-        await self._engine.transport.aclose()
+        """Close its connections; a caller's own client, transport and memo stay open."""
+        await self._engine.aclose()
 
     async def __aenter__(self) -> Self:
         return self

@@ -136,8 +136,8 @@ class Common(TypedDict, total=False):
 
     `id` names it in memo, events and errors (default: its base URL's host[:port][/path]). `timeout`
     is a call's budget in seconds when the request names none. `headers` go on every request.
-    `transport` is "httpx2", "aiohttp" or the caller's own; `limits` and `proxy` are for the first
-    two. `options` is the endpoint's dialect. `clock`, `sleep` and `jitter` are there for tests.
+    `transport` is "httpx2", "aiohttp" or the caller's own, which the caller closes; `limits` and
+    `proxy` are for the first two. `options` is the endpoint's dialect. `clock`, `sleep` and `jitter` are there for tests.
     """
 
     id: str
@@ -199,6 +199,7 @@ class Settings:
             observer=self.observer,
             feed=feed,
             stream_accept=stream_accept,
+            owns_transport=isinstance(self.transport, str),
             clock=self.clock,
             sleep=self.sleep,
             jitter=self.jitter,

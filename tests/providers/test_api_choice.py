@@ -319,6 +319,18 @@ async def test_an_error_beside_a_renewal_comes_out_as_it_is(httpserver: HTTPServ
     await world.provider.aclose()
 
 
+async def test_a_request_that_cannot_be_written_beside_a_renewal_is_its_own_error(
+    httpserver: HTTPServer,
+) -> None:
+    world = World(httpserver, listing(m=["/chat/completions"]))
+    await world.ask()
+    world.sleeps.now += EXPIRY + 1
+    with pytest.raises(ProviderError) as caught:
+        await world.provider.complete(ask(extra_body={"x": object()}))
+    assert caught.value.kind is Kind.INVALID_REQUEST
+    await world.provider.aclose()
+
+
 async def test_an_answer_nobody_could_renew_is_asked_for_before_the_call(
     httpserver: HTTPServer,
 ) -> None:

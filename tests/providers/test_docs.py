@@ -10,6 +10,8 @@ import pytest
 
 from structguard.errors import KINDS
 from structguard.providers import Anthropic, Bedrock, Google, OpenAI, OpenAICompat
+from structguard.testing import RefusingEndpoint
+from tests.documents.blocks import run
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documents are not beside the tests")
@@ -35,3 +37,10 @@ def test_every_variable_that_is_read_is_on_the_page(cls: type[OpenAI]) -> None:
     names = set(re.findall(r'"([A-Z][A-Z_]{6,})"', inspect.getsource(cls.from_env)))
     assert names
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("name", ["providers.md", "errors.md", "migration.md"])
+def test_the_pages_blocks_run_and_say_the_truth(name: str) -> None:
+    with RefusingEndpoint("refuse404", value={"name": "Lisbon"}) as endpoint:
+        namespace: dict[str, object] = {"endpoint": endpoint.base_url}
+        assert run(DOCS / name, namespace) > 5

@@ -227,6 +227,24 @@ def test_a_wrong_argument_is_refused_where_it_is_given(
     assert "sec\nret" not in str(caught.value)
 
 
+async def test_a_transport_of_the_callers_own_can_be_shared_and_stays_open(
+    httpserver: HTTPServer,
+) -> None:
+    script(httpserver, "/v1/responses", RESPONSE)
+    transport = Httpx2Transport()
+    for _ in range(2):
+        async with provider(httpserver, transport=transport) as opened:
+            await opened.complete(ask())
+    held = transport._pools.pop()
+    assert held is not None
+    await held.aclose()
+    async with provider(httpserver) as opened:
+        await opened.complete(ask())
+    own = opened._engine.transport
+    assert isinstance(own, Httpx2Transport)
+    assert own._pools.pop() is None
+
+
 def test_no_repr_shows_a_key() -> None:
     transport = Httpx2Transport()
     opened = OpenAI("sk-topsecret-1234", headers={"x": "topsecret"}, transport=transport)
