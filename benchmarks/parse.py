@@ -1,0 +1,186 @@
+"""
+How well and how fast is JSON read out of answers? Ours and other parsers, in one run.
+
+    python -m benchmarks.parse
+
+Writes docs/parse-benchmark.md and the chart beside it, and prints the same tables.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.parse_chart import chart
+from benchmarks.parse_peers import Peer, installed, structguard
+from benchmarks.parse_speed import clean, hostile_rows, lenient, peer_rows
+from structguard import schema as schemas
+from tests.reading.reasons import REASONS
+from tests.reading.rows import DATA, TABLES, Row, outputs, own, verdict, yardstick
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+FUZZ = DOCS / "parse-fuzz.md"
+OURS = "structguard"
+SHOWN = ("json_repair, schema", "jsonmend", "langchain")  # peers put to hostile texts
+
+
+def judged(read: Peer, row: Row) -> str:
+    """The verdict on one answer; what the schema catches or an exception is a miss."""
+    try:
+        found = read(row.text, row.schema)
+        said = verdict(row, found)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return "miss"
+    if said == "silent" and isinstance(row.schema, dict) and not _fits(found, row.schema):
+        return "miss"
+    return said
+
+
+def _fits(value: object, schema: Mapping[str, object]) -> bool:
+    try:
+        return schemas.validator(schema).is_valid(value)
+    except ValueError:
+        return False
+
+
+def accuracy(
+    readers: Mapping[str, Peer], rows: Sequence[Row]
+) -> dict[str, dict[str, Counter[str]]]:
+    """Verdicts by reader and class."""
+    found: dict[str, dict[str, Counter[str]]] = {}
+    for name, read in readers.items():
+        by_class: dict[str, Counter[str]] = defaultdict(Counter)
+        for row in rows:
+            by_class[row.kind][judged(read, row)] += 1
+        found[name] = by_class
+    return found
+
+
+def totals(verdicts: Mapping[str, Counter[str]]) -> tuple[int, int]:
+    """Right and silent over all classes."""
+    return (
+        sum(count["right"] for count in verdicts.values()),
+        sum(count["silent"] for count in verdicts.values()),
+    )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A Markdown table."""
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    yield from ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+    yield ""
+
+
+def by_class(found: Mapping[str, Mapping[str, Counter[str]]], rows: Sequence[Row]) -> Iterator[str]:
+    """Right/silent by class, a column for each reader."""
+    sizes = Counter(row.kind for row in rows)
+    lines = [
+        [kind, str(size), *(f"{v[kind]['right']} / {v[kind]['silent']}" for v in found.values())]
+        for kind, size in sorted(sizes.items())
+    ]
+    lines.append(
+        ["**all**", str(len(rows)), *("**{} / {}**".format(*totals(v)) for v in found.values())]
+    )
+    yield from table(["class", "rows", *found], lines)
+
+
+def yardsticks(readers: Mapping[str, Peer]) -> Iterator[str]:
+    """Other parsers' own tables, beside the recorded result."""
+    recorded = json.loads((DATA / "yardstick" / "results.json").read_text(encoding="utf-8"))
+    lines: list[list[str]] = []
+    for name in TABLES:
+        rows = yardstick(name)
+        before = Counter(recorded[name].values())
+        counts = [Counter(judged(read, row) for row in rows) for read in readers.values()]
+        cells = [f"{count['right']} / {count['silent']}" for count in counts]
+        lines.append([name, str(len(rows)), f"{before['right']} / {before['silent']}", *cells])
+    yield from table(["table", "rows", f"{OURS}, recorded", *readers], lines)
+
+
+def hostile_table(peers: Sequence[str]) -> Iterator[str]:
+    """Seconds for hostile texts; growth and memory are ours."""
+    others = peer_rows(peers)
+    lines = [
+        [f"`{name}`", f"{seconds:.2f} s", f"{growth:.2f}", f"{times:.1f}x", *others[name]]
+        for name, seconds, growth, times in hostile_rows()
+    ]
+    yield from table(["text, 100 kB", OURS, "growth", "memory", *peers], lines)
+
+
+_HEAD = """\
+# The parser beside others
+
+Written by `python -m benchmarks.parse`. All figures come from one run on one machine.
+
+![right and silently wrong answers](parse-benchmark.svg)
+
+## Accuracy: right / silently wrong
+
+{rows} answers of the corpus (`tests/data/outputs.jsonl`). Right: the value a reader would agree on.
+Silently wrong: another value that fits the schema, the worst outcome. The rest is missed: nothing was
+taken, or the schema caught it.
+"""
+_TABLES = """\
+## Other parsers' own tables
+
+They hold opinions, so they are reported, not passed; every library wins its own. Rows that are
+answered otherwise on purpose stand in `tests/reading/reasons.py`:
+"""
+_HOSTILE = """\
+## Hostile texts
+
+CPU seconds for 100 kB (target: under 0.5 s), the growth exponent from 100 kB to 1 MB (target: at most
+1.1) and the peak of memory in times the text (target: under 20).
+"""
+
+
+def report() -> Iterator[str]:
+    """The whole document, line by line."""
+    peers, missing = installed()
+    readers: dict[str, Peer] = {OURS: structguard, **peers}
+    yield from answers(readers)
+    yield _TABLES
+    yield from (f"- {len(ids.split())}: {reason}" for reason, ids in REASONS.items())
+    yield ""
+    yield from yardsticks({name: read for name, read in readers.items() if "salvage" not in name})
+    yield "## Speed"
+    yield ""
+    yield from table(["what", "figure", "target"], [*clean(), *lenient()])
+    yield _HOSTILE
+    yield from hostile_table([name for name in peers if name.startswith(SHOWN)])
+    if missing:
+        yield f"Not installed, so not compared: {', '.join(missing)}."
+        yield ""
+    if FUZZ.exists():
+        yield FUZZ.read_text(encoding="utf-8")
+
+
+def answers(readers: Mapping[str, Peer]) -> Iterator[str]:
+    """Accuracy on the corpus and on our own rows; draws the chart."""
+    rows, mine = outputs(), own()
+    found = accuracy(readers, rows)
+    names = [(name, *totals(verdicts)) for name, verdicts in found.items()]
+    (DOCS / "parse-benchmark.svg").write_text(chart(names, len(rows)), encoding="utf-8")
+    yield _HEAD.format(rows=len(rows))
+    yield from by_class(found, rows)
+    right, silent = totals(accuracy({OURS: structguard}, mine)[OURS])
+    yield f"On {len(mine)} rows of the same classes that were written by hand beforehand, ours: {right} / {silent}."
+    yield ""
+
+
+def main() -> None:
+    """Print the report and write it."""
+    lines: list[str] = []
+    for line in report():
+        print(line, flush=True)
+        lines.append(line)
+    (DOCS / "parse-benchmark.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
