@@ -13,6 +13,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -84,24 +85,40 @@ class Metrics:
         def counter(name: str, about: str, *labels: str) -> library.Counter:
             return library.Counter(f"structguard_{name}", about, labels, registry=registry)
 
-        self._requests = counter("requests", "Requests answered", "endpoint", "status")
-        self._seconds = histogram("request_seconds", "From request to last byte", "endpoint")
-        self._first = histogram("first_byte_seconds", "From request to first byte", "endpoint")
-        self._upstream = histogram("upstream_seconds", "One exchange with a provider", "provider")
-        self._asked = counter("upstream_requests", "Requests sent", "provider", "status")
-        self._formats = counter("formats", "Replies to requests that carried a format", "enforced")
-        self._read = counter("replies_read", "How the JSON was found in a reply", "source")
-        self._in_flight = library.Gauge(
+        # each series is looked up once: the library's own look-up costs more than the count
+        self._requests = cache(
+            counter("requests", "Requests answered", "endpoint", "status").labels
+        )
+        self._seconds = cache(
+            histogram("request_seconds", "From request to last byte", "endpoint").labels
+        )
+        self._first = cache(
+            histogram("first_byte_seconds", "From request to first byte", "endpoint").labels
+        )
+        self._upstream = cache(
+            histogram("upstream_seconds", "One exchange with a provider", "provider").labels
+        )
+        self._asked = cache(
+            counter("upstream_requests", "Requests sent", "provider", "status").labels
+        )
+        self._formats = cache(
+            counter("formats", "Replies to requests that carried a format", "enforced").labels
+        )
+        self._read = cache(
+            counter("replies_read", "How the JSON was found in a reply", "source").labels
+        )
+        in_flight = library.Gauge(
             "structguard_in_flight",
             "Requests being answered",
             ("endpoint",),
             registry=registry,
             multiprocess_mode="livesum",
         )
+        self._in_flight = cache(in_flight.labels)
 
     def started(self, endpoint: str) -> None:
         """A request has arrived; `endpoint` is a route, never a path that a client made up."""
-        self._in_flight.labels(endpoint).inc()
+        self._in_flight(endpoint).inc()
 
     def finished(
         self,
@@ -118,21 +135,21 @@ class Metrics:
 
         `enforced` and `source` are for replies to requests that carried a format.
         """
-        self._in_flight.labels(endpoint).dec()
-        self._requests.labels(endpoint, str(status)).inc()
-        self._seconds.labels(endpoint).observe(seconds)
+        self._in_flight(endpoint).dec()
+        self._requests(endpoint, str(status)).inc()
+        self._seconds(endpoint).observe(seconds)
         self._recent.count(failed=status >= 500)
         if first_byte is not None:
-            self._first.labels(endpoint).observe(first_byte)
+            self._first(endpoint).observe(first_byte)
         if enforced is not None:
-            self._formats.labels(_WORDS[enforced]).inc()
+            self._formats(_WORDS[enforced]).inc()
         if source is not None:
-            self._read.labels(source).inc()
+            self._read(source).inc()
 
     def upstream(self, *, provider: str, status: int | None, seconds: float) -> None:
         """One exchange with a provider is over; `status` None where there was no HTTP answer."""
-        self._upstream.labels(provider).observe(seconds)
-        self._asked.labels(provider, "none" if status is None else str(status)).inc()
+        self._upstream(provider).observe(seconds)
+        self._asked(provider, "none" if status is None else str(status)).inc()
 
     def render(self) -> tuple[bytes, str]:
         """The metrics of all workers in Prometheus' text format, and its content type."""
