@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BASE := $(VENV)/.base
 STAMP := $(VENV)/.set-up
 
 .DEFAULT_GOAL := help
@@ -12,18 +13,27 @@ help: ## show what can be done
 
 setup: $(STAMP) ## build .venv with everything the targets below need
 
-$(STAMP): pyproject.toml constraints.txt
-	@test -x $(BIN)/python || { echo "setting up $(VENV) (once, about a minute) …"; $(PYTHON) -m venv $(VENV); }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,fast]'
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+$(BIN)/python:
+	@echo "setting up $(VENV) (once) …"
+	@$(PYTHON) -m venv $(VENV)
+
+$(BASE): pyproject.toml constraints.txt | $(BIN)/python
+	@$(INSTALL) --editable .
 	@touch $@
 
-demo: $(STAMP) ## watch a refused call being rescued and remembered
+$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	@$(INSTALL) --editable '.[dev,fast,gateway,redis,bedrock,vertex]'
+	@touch $@ $(BASE)
+
+demo: $(BASE) ## watch a refused call being rescued and remembered
 	@$(BIN)/structguard demo
 
 test: $(STAMP) ## run the tests
 	@$(BIN)/python -m pytest --numprocesses auto
 
-demo-memory: $(STAMP) ## a memory pipeline of sub-calls over an endpoint that refuses every format
+demo-memory: $(BASE) ## a memory pipeline of sub-calls over an endpoint that refuses every format
 	@$(BIN)/python examples/memory_pipeline/main.py
 
 # Heavy libraries get environments of their own; what they need is named here.
