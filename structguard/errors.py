@@ -393,16 +393,10 @@ class MissingExtra(StructguardError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package: pip install 'structguard[{extra}]'")
-        self.extra = extra
+        self.what, self.extra = what, extra
 
-    def __reduce__(self) -> tuple[Callable[..., MissingExtra], tuple[str, str]]:
-        return _rebuild_missing, (str(self), self.extra)
-
-
-def _rebuild_missing(message: str, extra: str) -> MissingExtra:
-    error = MissingExtra("", extra)
-    error.args = (message,)
-    return error
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+        return type(self), (self.what, self.extra)
 
 
 _SECRETS = re.compile(
