@@ -35,7 +35,7 @@ class BodyCall:
     model: str
     base_url: str
     api: Api
-    body: Body
+    body: Body = field(repr=False)  # the prompt is nobody's business
     guardable: bool
     prompt: PromptMode = "auto"
     asked: Format | None = None

@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from structguard.errors import ParseError
 from structguard.reading import parse
 from structguard.reading.strict import NotStrict, strict
 from structguard.types import Format, JsonSchema, as_mapping, as_sequence
@@ -41,11 +40,12 @@ def heal(text: str, asked: Callable[[], Format | None], *, degraded: bool) -> He
         found = True
         if not degraded or _looks_right(value, asked()):
             return Healed(text, "json")
-    format = asked()  # noqa: A001  the field's word
-    wanted = format.schema if isinstance(format, JsonSchema) else {"type": "object"}
     try:
-        parsed = parse(text, wanted)
-    except ParseError:
+        format = asked()  # noqa: A001  the field's word
+        parsed = parse(
+            text, format.schema if isinstance(format, JsonSchema) else {"type": "object"}
+        )
+    except ValueError:  # a ParseError; or the schema is broken, and the endpoint did not mind
         return Healed(text, "json" if found else None)
     return Healed(compact(parsed.value), parsed.source)
 

@@ -30,6 +30,7 @@ from openai import (
     Stream,
 )
 from openai._models import FinalRequestOptions
+from openai._response import APIResponse, AsyncAPIResponse
 
 from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
@@ -55,14 +56,20 @@ class Exchange:
     """
     One send. `answered` and `prose` are what the flow asks about the reply, `source` how its text
     was read; `on_source` is told what is only known once a stream or raw reply has been read.
+    `heals` is whether replies are looked into at all, `raw` whether the caller wants the raw one.
+    `unfit` is what the SDK's own parser says of a reply that came, kept until the flow is over: the
+    send succeeded, whatever the caller's type thinks of the answer.
     """
 
     call: BodyCall
     client: OpenAI | AsyncOpenAI
     confirm: bool
     watch_prose: bool
-    options: FinalRequestOptions
+    heals: bool
+    raw: bool
+    options: FinalRequestOptions = field(repr=False)  # prompt and headers
     parser: Callable[[Any], Any] | NotGiven
+    unfit: Exception | None = None
     response: httpx2.Response | None = None
     answered: bool = True
     prose: bool | None = None
@@ -70,7 +77,7 @@ class Exchange:
     on_source: Callable[[str], None] | None = field(default=None, repr=False)
 
     def judge(
-        self, error: OpenAIError, facts: RequestFacts, policy: Policy
+        self, error: Exception, facts: RequestFacts, policy: Policy
     ) -> tuple[Refusal | None, int | None]:
         """The detector's verdict on a failed send, by what the first send carried."""
         refusal = refusal_of(
@@ -78,6 +85,32 @@ class Exchange:
         )
         status = getattr(error, "status_code", None)
         return refusal, status if isinstance(status, int) else 200
+
+    def take(self, reply: Any) -> Any:
+        """What the SDK's `request` gave, looked into: a stream, a raw response, a whole reply."""
+        if not self.heals:
+            return reply
+        if isinstance(reply, Stream):
+            return self.open(reply)
+        if self.raw:
+            return self.peek(reply)
+        if not isinstance(reply, APIResponse):  # a `request` of somebody else's: read as it is
+            return self.read(reply)
+        self.response = reply.http_response
+        return reply.parse()
+
+    async def atake(self, reply: Any) -> Any:
+        """`take` on the event loop."""
+        if not self.heals:
+            return reply
+        if isinstance(reply, AsyncStream):
+            return await self.aopen(reply)
+        if self.raw:
+            return await self.apeek(reply)
+        if not isinstance(reply, AsyncAPIResponse):
+            return self.read(reply)
+        self.response = reply.http_response
+        return await reply.parse()
 
     def read(self, reply: Any) -> Any:
         """The SDK's post_parser: heal, then what the SDK itself would do."""
@@ -96,7 +129,18 @@ class Exchange:
             if healed.text != text:
                 put(holder, name, healed.text)
         self._note(reply, source)
-        return reply if isinstance(self.parser, NotGiven) else self.parser(reply)
+        return self._parsed(reply)
+
+    def _parsed(self, reply: Any) -> Any:
+        if isinstance(self.parser, NotGiven):
+            return reply
+        try:
+            return self.parser(reply)
+        except Exception as error:
+            if self.raw:
+                raise
+            self.unfit = error
+            return reply
 
     def check(self, reply: Any) -> None:
         """
@@ -184,7 +228,7 @@ class Exchange:
 
     def open(self, stream: Stream[Any]) -> Stream[Any]:
         """A stream: its first event is awaited here; after it nothing is ever sent again."""
-        self.response = stream.response
+        self.response, self.answered = stream.response, False
         events = stream._iterator  # noqa: SLF001
         head: list[Any] = []
         for event in events:
@@ -195,7 +239,7 @@ class Exchange:
 
     async def aopen(self, stream: AsyncStream[Any]) -> AsyncStream[Any]:
         """A stream on the event loop."""
-        self.response = stream.response
+        self.response, self.answered = stream.response, False
         events = stream._iterator  # noqa: SLF001
         head: list[Any] = []
         async for event in events:
@@ -219,7 +263,7 @@ class Exchange:
                 yield from healer.feed(event)
             for event in events:
                 yield from healer.feed(event)
-        except OpenAIError:
+        except Exception:
             yield from healer.rest()
             raise
         finally:
@@ -236,7 +280,7 @@ class Exchange:
             async for event in events:
                 for healed in healer.feed(event):
                     yield healed
-        except OpenAIError:
+        except Exception:
             for held in healer.rest():
                 yield held
             raise

@@ -9,11 +9,12 @@ OpenAI and Azure. Everything else passes through. Source: DESIGN "Decisions", sp
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from openai import AsyncOpenAI, AsyncStream, Omit, OpenAI, OpenAIError, Stream
+import httpx2
+from openai import AsyncOpenAI, Omit, OpenAI
 from openai._constants import RAW_RESPONSE_HEADER
 from openai._models import FinalRequestOptions
 from openai._response import APIResponse, AsyncAPIResponse
@@ -30,6 +31,9 @@ from structguard.service import Clock
 from structguard.types import as_mapping
 
 _MARK = "__structguard__"
+_REPLACED = ("request", "copy", "with_options")
+_FORMAT_AT = {"chat": "response_format", "responses": "text"}
+_UNREAD = (str, bytes, httpx2.Response)  # what `client.post` may be asked for instead of a reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,23 +47,25 @@ class ClientGuard:
     clock: Clock
     api_version: str | None  # Azure
     deployment: str | None  # Azure
+    before: Mapping[str, object]  # what the instance had under the names we set
     known: list[tuple[object, str]] = field(default_factory=list[tuple[object, str]])
 
     def endpoint(self) -> str:
         """The client's base URL as the memo names it; told by identity, it may be set anew."""
         url = self.client.base_url
-        if self.known and self.known[0][0] is url:
-            return self.known[0][1]
+        for known, name in self.known:  # read at once: threads share the client
+            if known is url:
+                return name
         name = endpoint_id(
             f"{url}?api-version={self.api_version}" if self.api_version else str(url)
         )
         self.known[:] = [(url, name)]
         return name
 
-    def plan(self, options: FinalRequestOptions) -> BodyCall | None:
+    def plan(self, options: FinalRequestOptions, cast_to: Any) -> BodyCall | None:
         """The call as the flow sees it; None for what is not a chat or responses request."""
         api = api_of(options.url) if options.method == "post" else None
-        if api not in ("chat", "responses"):
+        if api not in ("chat", "responses") or cast_to in _UNREAD:
             return None
         body = as_mapping(options.json_data)
         if body is None:
@@ -67,7 +73,7 @@ class ClientGuard:
         guardable = has_format(body, api)
         extra = options.extra_json
         if extra:  # the SDK merges it over the body; a format in it is the operator's own
-            guardable = guardable and not {"response_format", "text"}.intersection(extra)
+            guardable = guardable and _FORMAT_AT[api] not in extra
             body = {k: v for k, v in {**body, **extra}.items() if not isinstance(v, Omit)}
         base_url = self.endpoint()
         return BodyCall(
@@ -87,13 +93,14 @@ class _Turn:
 
     guard: ClientGuard
     call: BodyCall
-    options: FinalRequestOptions
+    options: FinalRequestOptions = field(repr=False)  # prompt and headers
     cast_to: Any
     stream: bool
     raw: bool = False  # the caller asked for a raw response
     timeout: float | None = None  # seconds for the whole call; a Timeout object stays per phase
     deadline: float | None = None
-    last: Exchange | None = None
+    last: Exchange = field(init=False)  # set by `exchange`
+    failure: Exception | None = None
 
     def __post_init__(self) -> None:
         headers = as_mapping(self.options.headers)
@@ -102,6 +109,17 @@ class _Turn:
         if isinstance(timeout, int | float):
             self.timeout = float(timeout)
             self.deadline = self.guard.clock() + timeout
+
+    @property
+    def heals(self) -> bool:
+        """Whether replies are looked into; the modes that only look hand on what the SDK gives."""
+        return self.guard.policy.mode == "guard"
+
+    def asked(self, response: Any) -> Any:
+        """What the SDK is asked for: its response object, where the reply is ours to look into."""
+        return (
+            response[self.cast_to] if self.heals and not (self.stream or self.raw) else self.cast_to
+        )
 
     def exchange(self, effect: Send[BodyCall]) -> Exchange:
         """One send: its own options, so that the caller's are never changed."""
@@ -116,21 +134,22 @@ class _Turn:
             client=self.guard.client,
             confirm=effect.confirm,
             watch_prose=bool(self.guard.policy.ignored_after),
+            heals=self.heals,
+            raw=self.raw,
             options=options,
             parser=options.post_parser,
         )
-        if self.raw or not self.stream:  # an open stream is healed where its first event is awaited
+        if self.heals and (self.raw or not self.stream):  # an open stream is healed as it opens
             options.post_parser = self.last.read
         return self.last
 
     def sent(self, value: Any) -> Sent[Any]:
         """A send that came back."""
-        assert self.last is not None  # noqa: S101  set by `exchange`
         return Sent(value=value, status=200, answered=self.last.answered, prose=self.last.prose)
 
-    def failed(self, error: OpenAIError) -> Sent[Any]:
+    def failed(self, error: Exception) -> Sent[Any]:
         """A send that failed, judged by what the first send carried."""
-        assert self.last is not None  # noqa: S101  set by `exchange`
+        self.failure = error
         left = None if self.deadline is None else self.deadline - self.guard.clock()
         refusal, status = self.last.judge(error, self.call.facts, self.guard.policy)
         return Sent(error=error, refusal=refusal, status=status, left=left)
@@ -138,7 +157,6 @@ class _Turn:
     def finish(self, served: Served[Any]) -> Any:
         """Tell how it was served and hand the value on."""
         exchange = self.last
-        assert exchange is not None  # noqa: S101  set by `exchange`
         told = Info(
             provider=self.call.provider,
             model=self.call.model,
@@ -151,15 +169,16 @@ class _Turn:
         amend = tell(told)
         if self.raw or self.stream:
             exchange.on_source = _amender(told, amend, served.value)
-        return served.value
+        if exchange.unfit is None:
+            return served.value
+        if self.failure is None:
+            raise exchange.unfit
+        raise exchange.unfit from self.failure
 
 
 def _amender(told: Info, amend: Callable[[Info], None], value: object) -> Callable[[str], None]:
     def amended(source: str) -> None:
-        fuller = Info(
-            provider=told.provider, model=told.model, enforced=told.enforced,
-            requests=told.requests, source=source, refusal=told.refusal,
-        )  # fmt: skip
+        fuller = replace(told, source=source)
         attach(value, fuller)
         amend(fuller)
 
@@ -194,6 +213,7 @@ def guard_client(
         clock=clock,
         api_version=getattr(client, "_api_version", None),
         deployment=getattr(client, "_azure_deployment", None),
+        before={name: value for name, value in vars(client).items() if name in _REPLACED},
     )
     request = (
         _async_request(guard, client)
@@ -213,8 +233,10 @@ def guard_client(
 def unguard_client(client: object) -> None:
     """Take the guard off this client; one that has none is left as it is."""
     if is_guarded(client):
-        for name in ("request", "copy", "with_options", _MARK):
+        guard: ClientGuard = vars(client).pop(_MARK)
+        for name in _REPLACED:
             del vars(client)[name]
+        vars(client).update(guard.before)
 
 
 def is_guarded(client: object) -> bool:
@@ -228,27 +250,20 @@ def _request(guard: ClientGuard, client: OpenAI) -> Callable[..., Any]:
     def request(
         cast_to: Any, options: FinalRequestOptions, *, stream: bool = False, stream_cls: Any = None
     ) -> Any:
-        call = guard.plan(options)
+        call = guard.plan(options, cast_to)
         if call is None or not call.guardable:
             value = original(cast_to, options, stream=stream, stream_cls=stream_cls)
             _untouched(call)
             return value
         turn = _Turn(guard, call, options, cast_to, stream)
-        asked = cast_to if stream or turn.raw else APIResponse[cast_to]
+        asked = turn.asked(APIResponse)
 
         def send(effect: Send[BodyCall]) -> Sent[Any]:
             exchange = turn.exchange(effect)
             try:
                 reply = original(asked, exchange.options, stream=stream, stream_cls=stream_cls)
-                if isinstance(reply, Stream):
-                    return turn.sent(exchange.open(reply))
-                if turn.raw:
-                    return turn.sent(exchange.peek(reply))
-                if isinstance(reply, APIResponse):
-                    exchange.response = reply.http_response
-                    return turn.sent(reply.parse())
-                return turn.sent(exchange.read(reply))
-            except OpenAIError as error:
+                return turn.sent(exchange.take(reply))
+            except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
                 return turn.failed(error)
 
         served = drive(
@@ -266,13 +281,13 @@ def _async_request(guard: ClientGuard, client: AsyncOpenAI) -> Callable[..., Any
     async def request(
         cast_to: Any, options: FinalRequestOptions, *, stream: bool = False, stream_cls: Any = None
     ) -> Any:
-        call = guard.plan(options)
+        call = guard.plan(options, cast_to)
         if call is None or not call.guardable:
             value = await original(cast_to, options, stream=stream, stream_cls=stream_cls)
             _untouched(call)
             return value
         turn = _Turn(guard, call, options, cast_to, stream)
-        asked = cast_to if stream or turn.raw else AsyncAPIResponse[cast_to]
+        asked = turn.asked(AsyncAPIResponse)
 
         async def send(effect: Send[BodyCall]) -> Sent[Any]:
             exchange = turn.exchange(effect)
@@ -280,15 +295,8 @@ def _async_request(guard: ClientGuard, client: AsyncOpenAI) -> Callable[..., Any
                 reply = await original(
                     asked, exchange.options, stream=stream, stream_cls=stream_cls
                 )
-                if isinstance(reply, AsyncStream):
-                    return turn.sent(await exchange.aopen(reply))
-                if turn.raw:
-                    return turn.sent(await exchange.apeek(reply))
-                if isinstance(reply, AsyncAPIResponse):
-                    exchange.response = reply.http_response
-                    return turn.sent(await reply.parse())
-                return turn.sent(exchange.read(reply))
-            except OpenAIError as error:
+                return turn.sent(await exchange.atake(reply))
+            except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
                 return turn.failed(error)
 
         served = await adrive(

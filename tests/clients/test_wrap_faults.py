@@ -1,0 +1,236 @@
+"""A wrapped client under faults: odd errors, odd replies, odd callers. Nothing is lost, nothing paid twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from openai import AsyncOpenAI, OpenAI
+from openai._models import FinalRequestOptions
+from pydantic import BaseModel, ValidationError
+
+import structguard as sg
+from structguard.memo import Memo
+from tests.clients.endpoint import (
+    FENCED,
+    FORMAT,
+    MESSAGES,
+    REFUSED,
+    VALUE,
+    Upstream,
+    chat,
+    chat_chunks,
+    sse,
+    told,
+)
+
+
+class Answer(BaseModel):
+    city: str
+    n: int
+
+
+Wrapped = Callable[..., OpenAI]
+Answers = list[tuple[int, Any]]
+
+
+@pytest.fixture
+def wrapped(upstream: Upstream, memo: Memo, keep: ExitStack) -> Wrapped:
+    def make(**policy: Any) -> OpenAI:
+        plain = OpenAI(base_url=upstream.base_url, api_key="sk-test", max_retries=0)
+        return sg.wrap(keep.enter_context(plain), memo=memo, policy=sg.Policy(**policy))
+
+    return make
+
+
+@pytest.fixture
+def client(wrapped: Wrapped) -> OpenAI:
+    return wrapped()
+
+
+def ask(client: OpenAI, **kwargs: Any) -> Any:
+    given = {"response_format": FORMAT, **kwargs}
+    create: Any = client.chat.completions.create
+    return create(model="m", messages=MESSAGES, **given)
+
+
+def ask_parsed(client: OpenAI) -> Any:
+    return client.chat.completions.parse(model="m", messages=MESSAGES, response_format=Answer)
+
+
+def test_a_rescued_answer_that_does_not_fit_the_callers_type_is_remembered_all_the_same(
+    client: OpenAI, upstream: Upstream, memo: Memo
+) -> None:
+    """The endpoint answered; that the SDK's own validation fails is no reason to pay again."""
+    upstream.answers((400, REFUSED), chat("I do not know."))
+    with sg.watch() as calls, pytest.raises(ValidationError) as caught:
+        ask_parsed(client)
+    assert isinstance(caught.value.__cause__, openai.BadRequestError)
+    assert [(call.enforced, call.requests) for call in calls] == [(False, 2)]
+    assert len(memo.entries()) == 1
+    with pytest.raises(ValidationError) as again:
+        ask_parsed(client)
+    assert again.value.__cause__ is None
+    assert len(upstream.bodies) == 3
+
+
+def test_a_cut_rescued_answer_is_the_sdks_own_error_and_not_remembered(
+    client: OpenAI, upstream: Upstream, memo: Memo
+) -> None:
+    upstream.answers((400, REFUSED), chat('{"city":"Bo', finish="length"))
+    with pytest.raises(openai.LengthFinishReasonError):
+        ask_parsed(client)
+    assert memo.entries() == []
+
+
+def test_prose_that_parse_cannot_take_counts_as_an_ignored_format(
+    wrapped: Wrapped, upstream: Upstream
+) -> None:
+    client = wrapped(ignored_after=2)
+    upstream.answers(chat("Bonn, I think."))
+    for _ in range(3):
+        with pytest.raises(ValidationError):
+            ask_parsed(client)
+    told_schema = [body["messages"][0]["content"] != "Be brief." for body in upstream.bodies]
+    assert told_schema == [False, False, True]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000])
+def test_whatever_a_failed_retry_raises_comes_from_the_refusal(memo: Memo, body: bytes) -> None:
+    """Not only the SDK's own errors: its JSON reader raises json's, and a deep body Python's."""
+    answers: Answers = [(400, json.dumps(REFUSED).encode()), (200, body)]
+    with offline(answers) as plain:
+        client = sg.wrap(plain, memo=memo)
+        with pytest.raises((ValueError, RecursionError)) as caught:
+            ask(client)
+    assert isinstance(caught.value.__cause__, openai.BadRequestError)
+    assert memo.entries() == []
+
+
+def offline(answers: Answers) -> OpenAI:
+    def handle(_: httpx2.Request) -> httpx2.Response:
+        status, body = answers.pop(0)
+        return httpx2.Response(status, content=body, headers={"content-type": "application/json"})
+
+    transport = httpx2.MockTransport(handle)
+    return OpenAI(
+        base_url="http://test/v1",
+        api_key="k",
+        max_retries=0,
+        http_client=httpx2.Client(transport=transport),
+    )
+
+
+def test_a_schema_only_we_cannot_read_costs_no_answer(client: OpenAI, upstream: Upstream) -> None:
+    """The endpoint took it: prose under it is handed on as it came."""
+    draft4 = {"type": "object", "properties": {"n": {"minimum": 0, "exclusiveMinimum": True}}}
+    upstream.answers(chat("prose"))
+    answer = ask(
+        client,
+        response_format={"type": "json_schema", "json_schema": {"name": "a", "schema": draft4}},
+    )
+    assert answer.choices[0].message.content == "prose"
+    assert told(answer).source is None
+
+
+@pytest.mark.parametrize("kind", [str, httpx2.Response])
+def test_a_reply_asked_for_as_it_is_is_not_looked_into(
+    client: OpenAI, upstream: Upstream, kind: Any
+) -> None:
+    upstream.answers(chat(FENCED))
+    body = {"model": "m", "messages": MESSAGES, "response_format": FORMAT}
+    reply = client.post("/chat/completions", cast_to=kind, body=body)
+    text = reply if isinstance(reply, str) else reply.text
+    assert json.loads(text) == chat(FENCED)
+
+
+@pytest.mark.parametrize("kind", [dict[str, object], object])
+def test_a_reply_asked_for_as_plain_json_is_rescued_and_healed(
+    client: OpenAI, upstream: Upstream, kind: Any
+) -> None:
+    upstream.answers((400, REFUSED), chat(FENCED))
+    body = {"model": "m", "messages": MESSAGES, "response_format": FORMAT}
+    reply: Any = client.post("/chat/completions", cast_to=kind, body=body)
+    assert reply["choices"][0]["message"]["content"] == VALUE
+
+
+@pytest.mark.parametrize("mode", ["off", "observe"])
+def test_modes_that_only_look_leave_every_reply_alone(
+    wrapped: Wrapped, upstream: Upstream, mode: str
+) -> None:
+    client = wrapped(mode=mode)
+    upstream.answers(chat(FENCED))
+    assert ask(client).choices[0].message.content == FENCED
+    raw = client.chat.completions.with_raw_response.create(
+        model="m", messages=MESSAGES, response_format=FORMAT
+    )
+    assert raw.parse().choices[0].message.content == FENCED
+    pieces = [FENCED[:9], FENCED[9:]]
+    upstream.answers(sse(chat_chunks(pieces)))
+    chunks = ask(client, stream=True)
+    assert [c.choices[0].delta.content or "" for c in chunks] == ["", *pieces, ""]
+
+
+def test_another_apis_field_in_extra_body_is_no_format(client: OpenAI, upstream: Upstream) -> None:
+    upstream.answers((400, REFUSED), chat(VALUE))
+    answer = ask(client, extra_body={"text": {"verbosity": "low"}})
+    assert told(answer).requests == 2
+    assert upstream.bodies[1]["text"] == {"verbosity": "low"}
+
+
+def test_unwrapping_gives_back_what_others_had_put_on_the_client(keep: ExitStack) -> None:
+    plain = keep.enter_context(OpenAI(base_url="http://test/v1", api_key="k"))
+    theirs = plain.request
+    vars(plain)["request"] = theirs
+    sg.wrap(plain, memo="memory:")
+    assert vars(plain)["request"] is not theirs
+    sg.unwrap(plain)
+    assert vars(plain)["request"] is theirs
+    assert "copy" not in vars(plain)
+
+
+def test_no_repr_on_the_way_shows_the_prompt_or_a_header(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    """Error trackers print the local variables of every frame."""
+    seen: list[str] = []
+
+    def frames(error: BaseException) -> None:
+        trace = error.__traceback__
+        while trace is not None:
+            if "structguard/" in trace.tb_frame.f_code.co_filename:
+                found = trace.tb_frame.f_locals.values()
+                seen.extend(repr(v) for v in found if not isinstance(v, FinalRequestOptions))
+            trace = trace.tb_next
+
+    upstream.answers((429, {"error": {"message": "slow down"}}))
+    with pytest.raises(openai.RateLimitError) as caught:
+        ask(client, extra_headers={"x-secret": "hush-hush"})
+    frames(caught.value)
+    assert any("BodyCall" in text for text in seen)
+    assert not any("Where?" in text or "hush-hush" in text for text in seen)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_the_same_on_the_event_loop(upstream: Upstream, memo: Memo) -> None:
+    plain = AsyncOpenAI(base_url=upstream.base_url, api_key="k", max_retries=0)
+    async with sg.wrap(plain, memo=memo) as client:
+        upstream.answers((400, REFUSED), chat("I do not know."))
+        with pytest.raises(ValidationError) as caught:
+            await client.chat.completions.parse(
+                model="m", messages=MESSAGES, response_format=Answer
+            )
+        assert isinstance(caught.value.__cause__, openai.BadRequestError)
+        assert len(memo.entries()) == 1
+    plain = AsyncOpenAI(base_url=upstream.base_url, api_key="k", max_retries=0)
+    async with sg.wrap(plain, memo=memo, policy=sg.Policy(mode="off")) as client:
+        upstream.answers(chat(FENCED))
+        answer = await client.chat.completions.create(
+            model="m", messages=MESSAGES, response_format=FORMAT
+        )
+        assert answer.choices[0].message.content == FENCED
