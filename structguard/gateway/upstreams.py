@@ -285,6 +285,10 @@ class Upstreams:
             self._known.move_to_end(key)
         return found, turn.request(model if len(links) == 1 else None)
 
+    def passage(self, name: str) -> Passage | None:
+        """Any way on which a provider is reached as it is; None where it speaks a wire of its own."""
+        return next(iter(self._passages[name].values()), None)
+
     def chains(self) -> Mapping[str, FallbackChain]:
         """The chains that have been asked for, by alias."""
         return {key[0]: one for key, one in self._known.items() if isinstance(one, FallbackChain)}

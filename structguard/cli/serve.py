@@ -1,0 +1,165 @@
+"""
+`structguard serve`: run the gateway, over one upstream or as a file says.
+
+Exit codes: 0 stopped or, with --check, in order; 2 the settings cannot be used, or an optional
+package is missing; 3 the address cannot be served.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import signal
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from structguard.errors import MissingExtra, redact
+
+if TYPE_CHECKING:
+    from uvicorn import Config as ServerConfig
+
+    from structguard.gateway.config import Config
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+
+NEEDED = ("starlette", "uvicorn", "httptools", "aiohttp", "orjson", "jsonschema_rs",
+          "prometheus_client", "websockets")  # fmt: skip
+_EXAMPLES = """\
+examples:
+  structguard serve --upstream http://localhost:11434/v1
+  structguard serve --config structguard.toml --check
+  structguard serve --config structguard.toml --host 0.0.0.0 --port 8080 --workers 4
+
+exit codes:
+  0  stopped, or in order (--check)
+  2  the settings cannot be used, or an optional package is missing
+  3  the address cannot be served
+"""
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the command to a parser's commands."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="run the gateway",
+        description="Run the gateway: structured outputs for every client in any language.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--config", metavar="FILE", help="settings in TOML")
+    source.add_argument("--upstream", metavar="URL", help="one upstream, both endpoints on")
+    parser.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
+    parser.add_argument(
+        "--port", type=int, default=8080, help="port (default: 8080; 0: a free one)"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes (default: 1)"
+    )
+    parser.add_argument("--check", action="store_true", help="only check the settings, print them")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, then serve until stopped; the exit code."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise MissingExtra(f"the gateway ({', '.join(missing)} not installed)", "gateway")
+    from structguard.gateway.settings import ConfigError  # noqa: PLC0415  after --help
+    from structguard.gateway.worker import set_up_logging, settings  # noqa: PLC0415
+
+    try:
+        config = settings(args.config, args.upstream)
+        config.check_host(args.host)
+        if args.workers < 1:
+            raise ConfigError(f"--workers must be at least 1, got {args.workers}")  # noqa: TRY301
+        if args.check:
+            print(shown(config))
+            return 0
+        set_up_logging(config.log)
+        return _serve(config, args)
+    except (ConfigError, ValueError) as error:
+        print(f"structguard serve: {redact(str(error))}", file=sys.stderr)
+        return 2
+
+
+def shown(config: Config) -> str:
+    """The resolved settings as JSON, secrets left out."""
+    fields = dataclasses.asdict(config)
+    for provider in fields["providers"].values():
+        provider["key"] = "set" if provider["key"] else None
+    fields["auth"]["tokens"] = len(fields["auth"]["tokens"])
+    fields["auth"]["token_hashes"] = len(fields["auth"]["token_hashes"])
+    for section, name in (("store", "url"), ("guard", "memo")):
+        fields[section][name] = redact(fields[section][name])
+    return json.dumps(fields, indent=2)
+
+
+def _serve(config: Config, args: argparse.Namespace) -> int:
+    from uvicorn import Server  # noqa: PLC0415  after --help
+
+    if args.workers > 1:
+        return _serve_many(config, args)
+    from structguard.gateway.app import create_app  # noqa: PLC0415
+
+    server = Server(_server_config(config, args, create_app(config)))
+    # uvicorn raises the signal that stopped it once more when all is closed: then it is done.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        server.run()
+    except SystemExit:
+        return 3
+    return 0 if server.started else 3
+
+
+def _serve_many(config: Config, args: argparse.Namespace) -> int:
+    """Several processes on one socket; the parent only watches over them."""
+    from uvicorn.supervisors import Multiprocess  # noqa: PLC0415
+
+    from structguard.gateway.metrics import share_metrics  # noqa: PLC0415
+    from structguard.gateway.worker import VARIABLE, handed_down  # noqa: PLC0415
+
+    if config.store.url == "memory:" and config.endpoints.responses.enabled:
+        print(
+            "structguard serve: with several workers a store of memory: is each worker's own;"
+            ' previous_response_id needs [store] url = "disk:PATH" or redis://…',
+            file=sys.stderr,
+        )
+    with tempfile.TemporaryDirectory(prefix="structguard-metrics-") as directory:
+        share_metrics(Path(directory))
+        os.environ[VARIABLE] = handed_down(args.config, args.upstream, Path(directory))
+        made = _server_config(config, args, "structguard.gateway.worker:app", workers=args.workers)
+        try:
+            socket = made.bind_socket()
+        except SystemExit:
+            return 3
+        Multiprocess(made, sockets=[socket]).run()
+    return 0
+
+
+def _server_config(
+    config: Config, args: argparse.Namespace, app: object, *, workers: int = 1
+) -> ServerConfig:
+    from uvicorn import Config as ServerConfig  # noqa: PLC0415
+
+    return ServerConfig(
+        app,  # type: ignore[arg-type]  ours is typed more loosely
+        factory=isinstance(app, str),
+        host=args.host,
+        port=args.port,
+        workers=workers,
+        loop="uvloop" if find_spec("uvloop") else "auto",
+        http="httptools",
+        ws="websockets-sansio",
+        ws_max_size=config.limits.body,
+        ws_per_message_deflate=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=max(1, round(config.limits.drain)),
+    )

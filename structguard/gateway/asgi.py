@@ -1,0 +1,171 @@
+"""
+One HTTP exchange on bare ASGI: headers, a bounded body, a reply, a stream, a client that goes away.
+
+Source: the ASGI specification, HTTP; spec gateway "Requests", order of checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import anyio
+
+from structguard.gateway.config import LimitsConfig
+from structguard.gateway.faults import ApiError
+
+Message: TypeAlias = MutableMapping[str, Any]
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+SendMessage: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, SendMessage], Awaitable[None]]
+RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
+
+_JSON = (b"content-type", b"application/json")
+_SSE: RawHeaders = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),  # a proxy must not hold events back
+]
+
+
+class Gone(Exception):
+    """The client went away before its request was whole."""
+
+
+def encoded(headers: Mapping[str, str]) -> RawHeaders:
+    """Headers as ASGI takes them."""
+    return [
+        (name.encode("ascii"), value.encode("latin-1", "replace"))
+        for name, value in headers.items()
+    ]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and its reply. `more` are headers that go on every reply."""
+
+    scope: Scope
+    receive: Receive
+    send: SendMessage
+    more: RawHeaders
+    status: int = 0
+
+    def header(self, name: bytes) -> str | None:
+        """A request header by its lower-case name; the first where several came."""
+        for key, value in self.scope["headers"]:
+            if key == name:
+                found: bytes = value
+                return found.decode("latin-1")
+        return None
+
+    @property
+    def peer(self) -> str:
+        """The client's address."""
+        client = self.scope.get("client")
+        return str(client[0]) if client else ""
+
+    def check_headers(self, limits: LimitsConfig) -> None:
+        """
+        Refuse more header lines or bytes than are allowed.
+
+        Raises:
+            ApiError: 431.
+        """
+        headers: RawHeaders = self.scope["headers"]
+        if len(headers) > limits.headers or (
+            sum(len(name) + len(value) for name, value in headers) > limits.header_bytes
+        ):
+            raise ApiError(431, "the request's headers are too large")
+
+    async def body(self, limits: LimitsConfig) -> bytes:
+        """
+        The whole body.
+
+        Raises:
+            ApiError: 413 too large, 408 not whole in time. Gone: the client left.
+        """
+        length = self.header(b"content-length")
+        if length is not None and length.isdecimal() and int(length) > limits.body:
+            raise _too_large(limits.body)
+        with anyio.move_on_after(limits.body_seconds):
+            return await self._read(limits.body)
+        raise ApiError(
+            408,
+            f"the body did not arrive within {limits.body_seconds:g} s",
+            headers={"connection": "close"},
+        )
+
+    async def _read(self, limit: int) -> bytes:
+        message = await self.receive()
+        if message["type"] == "http.request" and not message.get("more_body"):
+            whole: bytes = message.get("body", b"")
+            if len(whole) > limit:
+                raise _too_large(limit)
+            return whole
+        pieces, size = list[bytes](), 0
+        while True:
+            if message["type"] == "http.disconnect":
+                raise Gone
+            piece: bytes = message.get("body", b"")
+            pieces.append(piece)
+            size += len(piece)
+            if size > limit:
+                raise _too_large(limit)
+            if not message.get("more_body"):
+                return b"".join(pieces)
+            message = await self.receive()
+
+    async def reply(
+        self,
+        status: int,
+        body: bytes,
+        headers: Mapping[str, str] | None = None,
+        kind: tuple[bytes, bytes] = _JSON,
+    ) -> None:
+        """A whole reply; JSON unless told otherwise."""
+        self.status = status
+        raw = [kind, (b"content-length", b"%d" % len(body)), *self.more]
+        if headers:
+            raw += encoded(headers)
+        await self.send({"type": "http.response.start", "status": status, "headers": raw})
+        await self.send({"type": "http.response.body", "body": body})
+
+    async def refuse(self, error: ApiError) -> None:
+        """An error as its reply; nothing where a reply has begun."""
+        if not self.status:
+            await self.reply(error.status, error.body, error.headers)
+
+    async def fail(self, error: Exception, fault: ApiError) -> None:
+        """As `refuse`; a bug goes on to the log."""
+        await self.refuse(fault)
+        if fault.code == "bug":
+            raise error
+
+    async def stream(self, blocks: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
+        """Server-sent events; each block is one write, and waits while the client reads slowly."""
+        self.status = 200
+        raw = [*_SSE, *self.more, *encoded(headers)]
+        await self.send({"type": "http.response.start", "status": 200, "headers": raw})
+        async for block in blocks:
+            if block:
+                await self.send({"type": "http.response.body", "body": block, "more_body": True})
+        await self.send({"type": "http.response.body", "body": b""})
+
+    async def while_there(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work`, which must not raise; cancel it when the client goes away."""
+        async with anyio.create_task_group() as group:
+
+            async def watch() -> None:
+                while (await self.receive())["type"] != "http.disconnect":
+                    pass
+                group.cancel_scope.cancel()
+
+            group.start_soon(watch)
+            await work()
+            group.cancel_scope.cancel()
+
+
+def _too_large(limit: int) -> ApiError:
+    return ApiError(413, f"the body is larger than {limit} bytes", headers={"connection": "close"})

@@ -1,0 +1,108 @@
+"""
+POST /v1/chat/completions: the older endpoint, on the same core. Removable: nothing imports it.
+
+Source: spec gateway "Endpoints and switches".
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import orjson
+
+from structguard.gateway import schema_chat
+from structguard.gateway.asgi import Exchange
+from structguard.gateway.blocks import DONE, spoken
+from structguard.gateway.chunks import Chunks
+from structguard.gateway.core import Core
+from structguard.gateway.faults import ApiError
+from structguard.gateway.flowing import RawStream
+from structguard.gateway.passing import RawReply
+from structguard.gateway.resource import new_id, now
+from structguard.gateway.serving import unusable
+from structguard.gateway.turn import Turn
+from structguard.types import Finished, StreamEvent, as_mapping
+from structguard.wire.chat import encode_reply
+
+
+@dataclass(frozen=True, slots=True)
+class ChatEndpoint:
+    """Answers chat completions, whole and streamed."""
+
+    core: Core
+
+    async def serve(self, exchange: Exchange) -> Turn:
+        """
+        One request, answered.
+
+        Raises:
+            ApiError: before the reply began.
+        """
+        turn, _ = await self.core.turn(exchange, "chat", schema_chat.fault)
+
+        async def work() -> None:
+            try:
+                await (self._stream if turn.streams else self._whole)(exchange, turn)
+            except Exception as error:  # noqa: BLE001  every error has its reply
+                await exchange.fail(error, self.core.refusal(error, "chat", turn.model))
+
+        await exchange.while_there(work)
+        return turn
+
+    async def _whole(self, exchange: Exchange, turn: Turn) -> None:
+        answer = await self.core.serving.whole(turn)
+        if isinstance(answer, RawReply):
+            body = answer.body
+        else:
+            model = answer.model or turn.model
+            reply = encode_reply(answer, id=new_id("chatcmpl"), model=model, created=now())
+            body = orjson.dumps(reply)
+        await exchange.reply(200, body, turn.served.headers())
+
+    async def _stream(self, exchange: Exchange, turn: Turn) -> None:
+        async with self.core.serving.stream(turn) as events:
+            headers = turn.served.headers()
+            blocks = (
+                self._raw(turn, events)
+                if isinstance(events, RawStream)
+                else self._chunks(turn, events)
+            )
+            await exchange.stream(blocks, headers)
+
+    async def _raw(self, turn: Turn, stream: RawStream) -> AsyncIterator[bytes]:
+        done = False
+        try:
+            async for block in stream.blocks():
+                done = done or b"[DONE]" in block
+                yield block
+        except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
+            yield self._broken(turn, error)
+            return
+        if not done:
+            yield DONE
+
+    async def _chunks(self, turn: Turn, events: AsyncIterator[StreamEvent]) -> AsyncIterator[bytes]:
+        options = as_mapping(turn.body.get("stream_options")) or {}
+        wants_usage = options.get("include_usage") is True
+        chunks = Chunks(new_id("chatcmpl"), turn.model, now(), wants_usage)
+        yield spoken(chunks.begin(), "chat")
+        try:
+            async for event in events:
+                if isinstance(event, Finished):
+                    told = turn.served.headers()
+                    if self.core.serving.is_unusable(turn):
+                        raise unusable()  # noqa: TRY301
+                    made = chunks.finish(event.completion, told)
+                else:
+                    made = chunks.feed(event)
+                for chunk in made:
+                    yield spoken(chunk, "chat")
+        except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
+            yield self._broken(turn, error)
+            return
+        yield DONE
+
+    def _broken(self, turn: Turn, error: Exception) -> bytes:
+        fault: ApiError = self.core.refusal(error, "chat", turn.model)
+        return b"data: " + fault.body + b"\n\n"

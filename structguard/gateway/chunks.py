@@ -1,0 +1,88 @@
+"""Neutral stream events → Chat Completions chunks. Source: OpenAI API reference, Chat streaming."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from structguard.types import (
+    Completion,
+    DeclineDelta,
+    Finished,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolCall,
+    ToolCalled,
+)
+from structguard.wire.chat.reply import spoken_finish, spoken_usage
+
+Chunk = dict[str, object]
+
+
+@dataclass(slots=True)
+class Chunks:
+    """Writes one streamed chat completion; `usage`: the client asked for the usage chunk."""
+
+    id: str
+    model: str
+    created: int
+    usage: bool
+    _calls: int = 0
+    _told: set[str] = field(default_factory=set[str])
+
+    def begin(self) -> Chunk:
+        """The chunk that names the role."""
+        return self._chunk({"role": "assistant", "content": ""})
+
+    def feed(self, event: StreamEvent) -> Iterator[Chunk]:
+        """What one neutral event becomes; `Finished` needs `finish`."""
+        match event:
+            case TextDelta(text) | DeclineDelta(text):
+                self._told.add("text")
+                key = "content" if isinstance(event, TextDelta) else "refusal"
+                yield self._chunk({key: text})
+            case ReasoningDelta(text):
+                yield self._chunk({"reasoning_content": text})
+            case ToolCalled(call):
+                yield self._call(call)
+            case Finished():
+                raise TypeError("the end of a completion is told with finish")
+            case _:
+                assert_never(event)
+
+    def finish(self, completion: Completion, told: Mapping[str, str]) -> Iterator[Chunk]:
+        """What no delta told, the finish, and the usage where it was asked for."""
+        if completion.text and "text" not in self._told:
+            key = "refusal" if completion.finish == "declined" else "content"
+            yield self._chunk({key: completion.text})
+        for call in completion.tool_calls:
+            if call.id not in self._told:
+                yield self._call(call)
+        yield self._chunk({}, spoken_finish(completion.finish), metadata=dict(told))
+        if self.usage:
+            counted = spoken_usage(completion.usage)
+            yield {**self._chunk({}), "choices": [], "usage": counted}
+
+    def _call(self, call: ToolCall) -> Chunk:
+        self._told.add(call.id)
+        said = {
+            "index": self._calls,
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        self._calls += 1
+        return self._chunk({"tool_calls": [said]})
+
+    def _chunk(self, delta: Chunk, finish: str | None = None, **more: object) -> Chunk:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return {
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+            "choices": [choice],
+            **more,
+        }

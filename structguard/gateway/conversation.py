@@ -1,0 +1,206 @@
+"""
+What came before: stored turns, references to their items, compacted history, and what is kept now.
+
+Source: spec gateway "Requests", rows previous_response_id and Compact.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from structguard.gateway.faults import ApiError
+from structguard.gateway.resource import new_id
+from structguard.gateway.store import ResponseStore, Stored, StoreTrouble
+from structguard.types import as_mapping, as_sequence, as_text
+
+_MARK = "sgc1."
+MAX_SUMMARY = 4 * 1024 * 1024  # bytes of a compaction item's text once unpacked
+
+
+@dataclass(slots=True)
+class Local:
+    """The turns of one WebSocket: they are found there whether they were stored or not."""
+
+    turns: dict[str, Stored] = field(default_factory=dict[str, Stored])
+    limit: int = 8
+
+    def keep(self, id_: str, stored: Stored) -> None:
+        """Keep a turn; the oldest go."""
+        self.turns[id_] = stored
+        while len(self.turns) > self.limit:
+            del self.turns[next(iter(self.turns))]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    """Turns by scope and id."""
+
+    store: ResponseStore
+
+    async def expanded(
+        self, body: dict[str, object], scope: str, local: Local | None = None
+    ) -> dict[str, object]:
+        """
+        The body with its history in `input` and nothing left that only we can resolve; the same
+        object where there was nothing to do.
+
+        Raises:
+            ApiError: an unknown previous response (400), an unknown item (400), no store (503).
+        """
+        previous = as_text(body.get("previous_response_id"))
+        items = as_sequence(body.get("input"))
+        special = items is not None and any(_is_special(item) for item in items)
+        if previous is None and not special:
+            return body
+        before: list[object] = []
+        if previous is not None:
+            stored = await self.stored(scope, previous, local)
+            if stored is None:
+                raise ApiError(
+                    400,
+                    f"there is no response {previous!r} here; it was not stored, or has expired",
+                    param="previous_response_id",
+                    code="previous_response_not_found",
+                )
+            before = [*stored.input, *stored.output]
+        given = [_resolved(item, at, before) for at, item in enumerate(input_items(body))]
+        made = {**body, "input": [*(_opened(item) for item in before), *given]}
+        made.pop("previous_response_id", None)
+        return made
+
+    async def stored(self, scope: str, id_: str, local: Local | None = None) -> Stored | None:
+        """A kept turn, or None."""
+        if local is not None and id_ in local.turns:
+            return local.turns[id_]
+        try:
+            return await self.store.get(scope, id_)
+        except StoreTrouble as error:
+            raise no_store(error) from error
+
+    async def keep(
+        self,
+        body: Mapping[str, object],
+        response: Mapping[str, object],
+        scope: str,
+        local: Local | None = None,
+    ) -> None:
+        """
+        Keep a turn, unless the client said `store: false`; a connection keeps its own either way.
+
+        Raises:
+            ApiError: the store failed, 503.
+        """
+        id_ = as_text(response.get("id"))
+        if not id_:
+            return
+        stored = Stored(
+            input=[_with_id(item) for item in input_items(body)],
+            output=list(as_sequence(response.get("output")) or ()),
+            response=response,
+            created=time.time(),
+        )
+        if local is not None:
+            local.keep(id_, stored)
+        if body.get("store") is False:
+            return
+        try:
+            await self.store.put(scope, id_, stored)
+        except StoreTrouble as error:
+            raise no_store(error) from error
+
+
+def no_store(error: StoreTrouble) -> ApiError:
+    """The error of a store that cannot be reached; its text is safe to send."""
+    return ApiError(503, str(error), "server_error", code="store_unavailable")
+
+
+def input_items(body: Mapping[str, object]) -> list[object]:
+    """The input as items; a text is one user message."""
+    given = body.get("input")
+    if isinstance(given, str):
+        part = {"type": "input_text", "text": given}
+        return [{"type": "message", "role": "user", "content": [part]}]
+    return list(as_sequence(given) or ())
+
+
+def listed(items: Sequence[object]) -> list[dict[str, object]]:
+    """Items as they are read back: messages have a type, a status and parts."""
+    return [_listed(as_mapping(item) or {}) for item in items]
+
+
+def _listed(item: Mapping[str, object]) -> dict[str, object]:
+    made = {**item, "type": item.get("type") or "message"}
+    if made["type"] == "message":
+        content = made.get("content")
+        if isinstance(content, str):
+            kind = "output_text" if made.get("role") == "assistant" else "input_text"
+            notes: dict[str, object] = {"annotations": []} if kind == "output_text" else {}
+            made["content"] = [{"type": kind, "text": content, **notes}]
+    if made["type"] != "reasoning" and not made.get("status"):
+        made["status"] = "completed"
+    return made
+
+
+_PREFIXES = {"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
+
+
+def _with_id(item: object) -> object:
+    fields = as_mapping(item)
+    if fields is None or fields.get("id"):
+        return item
+    return {**fields, "id": new_id(_PREFIXES.get(str(fields.get("type")), "msg"))}
+
+
+def _is_special(item: object) -> bool:
+    fields = as_mapping(item) or {}
+    return fields.get("type") == "compaction" or _is_reference(fields)
+
+
+def _is_reference(item: Mapping[str, object]) -> bool:
+    kind = item.get("type")
+    return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
+
+
+def _resolved(item: object, at: int, before: Sequence[object]) -> object:
+    fields = as_mapping(item) or {}
+    if not _is_reference(fields):
+        return _opened(item)
+    for known in before:
+        found = as_mapping(known)
+        if found is not None and found.get("id") == fields.get("id"):
+            return _opened(found)
+    raise ApiError(
+        400,
+        f"there is no item {fields.get('id')!r} in the conversation",
+        param=f"input[{at}].id",
+        code="item_not_found",
+    )
+
+
+def compaction(summary: str, id_: str) -> dict[str, object]:
+    """A summary as one opaque item that this gateway can read again."""
+    packed = base64.urlsafe_b64encode(zlib.compress(orjson.dumps({"summary": summary})))
+    return {"type": "compaction", "id": id_, "encrypted_content": _MARK + packed.decode()}
+
+
+def _opened(item: object) -> object:
+    """A compaction item of ours as the message it stands for; another's is left as it is."""
+    fields = as_mapping(item) or {}
+    content = as_text(fields.get("encrypted_content"))
+    if fields.get("type") != "compaction" or content is None or not content.startswith(_MARK):
+        return item
+    try:
+        unpacker = zlib.decompressobj()
+        packed = base64.urlsafe_b64decode(content.removeprefix(_MARK))
+        value = as_mapping(orjson.loads(unpacker.decompress(packed, MAX_SUMMARY))) or {}
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise ApiError(400, "a compaction item cannot be read", param="input") from error
+    text = f"Summary of the conversation so far:\n{value.get('summary', '')}"
+    return {"type": "message", "role": "developer", "content": text}

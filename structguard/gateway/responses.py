@@ -1,0 +1,219 @@
+"""
+POST /v1/responses: whole and streamed, raw where the upstream speaks it, else written here.
+
+Source: the Open Responses document (2026-04-24); spec gateway "Replies".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import orjson
+
+from structguard.gateway import schema_responses
+from structguard.gateway.asgi import Exchange
+from structguard.gateway.auth import Caller
+from structguard.gateway.blocks import DONE, LIFECYCLE, events_in, spoken
+from structguard.gateway.conversation import Local
+from structguard.gateway.core import Core
+from structguard.gateway.faults import ApiError
+from structguard.gateway.flowing import RawStream
+from structguard.gateway.passing import RawReply
+from structguard.gateway.resource import REQUIRED, begun, echo, ended, filled, new_id, now
+from structguard.gateway.sequence import Sequence
+from structguard.gateway.serving import unusable
+from structguard.gateway.turn import Turn
+from structguard.types import Finished, StreamEvent, as_mapping
+
+_NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
+_TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """One response on its way: the body as the client sent it, who asked, the turn upstream."""
+
+    asked: dict[str, object]
+    scope: str
+    turn: Turn
+    local: Local | None = None
+    start: dict[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class ResponsesEndpoint:
+    """Answers responses, whole and streamed."""
+
+    core: Core
+
+    async def serve(self, exchange: Exchange) -> Turn:
+        """
+        One request, answered.
+
+        Raises:
+            ApiError: before the reply began.
+        """
+        turn, caller = await self.core.turn(exchange, "responses", schema_responses.fault)
+        run = await self.prepared(turn, caller)
+
+        async def work() -> None:
+            try:
+                if turn.streams:
+                    async with self.streaming(run) as (blocks, headers):
+                        await exchange.stream(blocks, headers)
+                else:
+                    body = await self.whole(run)
+                    await exchange.reply(200, body, turn.served.headers())
+            except Exception as error:  # noqa: BLE001  every error has its reply
+                await exchange.fail(error, self.core.refusal(error, "responses", turn.model))
+
+        await exchange.while_there(work)
+        return turn
+
+    async def prepared(self, turn: Turn, caller: Caller, local: Local | None = None) -> Run:
+        """
+        The turn with its history in place.
+
+        Raises:
+            ApiError: what cannot be honoured, or history that is not known.
+        """
+        asked = turn.body
+        if asked.get("background") is True:
+            raise ApiError(400, "background responses are not offered here", param="background")
+        if not asked.get("input") and not asked.get("previous_response_id"):
+            raise ApiError(400, "input is missing", param="input")
+        body = await self.core.conversations.expanded(asked, caller.scope, local)
+        if body is not asked:
+            turn.body, turn.raw = body, None
+        run = Run(asked=asked, scope=caller.scope, turn=turn, local=local)
+        echoed = echo(asked, schema=self.core.config.guard.echo_schema)
+        run.start = begun(new_id(), turn.model, now(), echoed)
+        return run
+
+    async def whole(self, run: Run) -> bytes:
+        """
+        The resource.
+
+        Raises:
+            ApiError, ProviderError: there is none.
+        """
+        answer = await self.core.serving.whole(run.turn)
+        if isinstance(answer, RawReply):
+            resource: Mapping[str, object] = answer.parsed
+            body = answer.body
+            if not _is_whole(resource, run):
+                resource = filled(resource, run.start)
+                body = orjson.dumps(resource)
+        else:
+            run.start["model"] = answer.model or run.turn.model
+            resource = ended(answer, run.start, {})
+            body = orjson.dumps(resource)
+        await self.core.conversations.keep(
+            {**run.asked, "input": run.turn.body.get("input")}, resource, run.scope, run.local
+        )
+        return body
+
+    @asynccontextmanager
+    async def streaming(
+        self, run: Run
+    ) -> AsyncGenerator[tuple[AsyncIterator[bytes], Mapping[str, str]]]:
+        """
+        The events as blocks of bytes, once the response has begun; with `[DONE]` at the end.
+
+        Raises:
+            ApiError, ProviderError: what failed before the first event.
+        """
+        async with self.core.serving.stream(run.turn) as events:
+            headers = run.turn.served.headers()
+            if isinstance(events, RawStream):
+                yield self._raw(run, events), headers
+            else:
+                yield self._written(run, events), headers
+
+    async def _raw(self, run: Run, stream: RawStream) -> AsyncIterator[bytes]:
+        """An upstream's own events; only those that hold the resource are looked at."""
+        done, number = False, -1
+        try:
+            async for block in stream.blocks():
+                done = done or b"[DONE]" in block
+                if found := _NUMBER.findall(block[-4096:]):
+                    number = int(found[-1])
+                yield await self._seen(run, block) if LIFECYCLE.search(block) else block
+        except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
+            sequence = Sequence(run.start, number + 1)
+            for piece in self._broken(run, sequence, error):
+                yield piece
+            return
+        if not done:
+            yield DONE
+
+    async def _seen(self, run: Run, block: bytes) -> bytes:
+        out: list[bytes] = []
+        for raw, event in events_in(block):
+            response = as_mapping((event or {}).get("response"))
+            if event is None or response is None:
+                out.append(raw)
+                continue
+            terminal = event.get("type") in _TERMINAL
+            if terminal and run.turn.guardable:
+                notes = run.turn.served.headers()
+                response = {**response, "metadata": {**_metadata(response), **notes}}
+            elif _is_whole(response, run):
+                out.append(raw)
+                if terminal:
+                    await self._keep(run, response)
+                continue
+            whole = filled(response, run.start)
+            run.start["id"] = whole["id"]
+            if terminal:
+                await self._keep(run, whole)
+            out.append(spoken({**event, "response": whole}, "responses"))
+        return b"".join(out)
+
+    async def _written(self, run: Run, events: AsyncIterator[StreamEvent]) -> AsyncIterator[bytes]:
+        sequence = Sequence(run.start)
+        yield b"".join(spoken(event, "responses") for event in sequence.begin())
+        try:
+            async for event in events:
+                if isinstance(event, Finished):
+                    if self.core.serving.is_unusable(run.turn):
+                        raise unusable()  # noqa: TRY301
+                    told = run.turn.served.headers() if run.turn.guardable else {}
+                    end = [*sequence.finish(event.completion, told)]
+                    await self._keep(run, sequence.resource or {})
+                    for one in end:
+                        yield spoken(one, "responses")
+                else:
+                    for one in sequence.feed(event):
+                        yield spoken(one, "responses")
+        except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
+            for piece in self._broken(run, sequence, error):
+                yield piece
+            return
+        yield DONE
+
+    def _broken(self, run: Run, sequence: Sequence, error: Exception) -> list[bytes]:
+        fault = self.core.refusal(error, "responses", run.turn.model)
+        events = sequence.fail(fault.code or fault.type, fault.message, fault.type)
+        return [*(spoken(event, "responses") for event in events), DONE]
+
+    async def _keep(self, run: Run, resource: Mapping[str, object]) -> None:
+        if resource.get("status") == "failed":
+            return
+        body = {**run.asked, "input": run.turn.body.get("input")}
+        await self.core.conversations.keep(body, resource, run.scope, run.local)
+
+
+def _metadata(response: Mapping[str, object]) -> Mapping[str, object]:
+    return as_mapping(response.get("metadata")) or {}
+
+
+def _is_whole(response: Mapping[str, object], run: Run) -> bool:
+    """Whether an upstream's resource can go out as it came."""
+    return (
+        response.keys() >= REQUIRED
+        and run.asked.get("previous_response_id") == response["previous_response_id"]
+    )

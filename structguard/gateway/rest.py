@@ -1,0 +1,287 @@
+"""
+The endpoints that are not hot: models, embeddings, stored responses, health, metrics, the page.
+
+Served by Starlette, with the same errors as the hot ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import orjson
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from structguard.errors import ProviderError
+from structguard.gateway import schema_responses
+from structguard.gateway.asgi import Exchange
+from structguard.gateway.auth import Caller
+from structguard.gateway.compact import compacted
+from structguard.gateway.conversation import listed, no_store
+from structguard.gateway.core import Core
+from structguard.gateway.faults import ApiError
+from structguard.gateway.resource import now
+from structguard.gateway.store import StoreTrouble
+from structguard.gateway.turn import object_in
+from structguard.http import ExchangeFailed
+from structguard.http.urls import join
+from structguard.providers import Embeddings
+from structguard.types import as_mapping, as_sequence, as_text
+
+Handler = Callable[[Request, Caller], Awaitable[Response]]
+_MODELS_SECONDS = 10.0
+
+
+def json_reply(
+    value: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A JSON reply."""
+    return Response(orjson.dumps(value), status, headers=headers, media_type="application/json")
+
+
+def error_reply(error: ApiError) -> Response:
+    """An error reply with its four keys."""
+    return Response(error.body, error.status, headers=error.headers, media_type="application/json")
+
+
+class Rest:
+    """The handlers; `app` routes to them."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.draining = False
+        self._started = now()
+
+    def app(self) -> Starlette:
+        """The Starlette application."""
+        routes = [
+            Route("/v1/models", self._guarded(self.models)),
+            Route("/v1/models/{model:path}", self._guarded(self.model)),
+            Route("/v1/embeddings", self._guarded(self.embeddings), methods=["POST"]),
+            Route("/healthz", self.health),
+            Route("/readyz", self.ready),
+        ]
+        if self.core.config.endpoints.responses.enabled:
+            routes += [
+                Route("/v1/responses/compact", self._guarded(self.compact), methods=["POST"]),
+                Route("/v1/responses/{id}", self._guarded(self.kept), methods=["GET"]),
+                Route("/v1/responses/{id}", self._guarded(self.dropped), methods=["DELETE"]),
+                Route("/v1/responses/{id}/input_items", self._guarded(self.inputs)),
+            ]
+        if self.core.config.pages.metrics:
+            routes.append(Route("/metrics", self._guarded(self.metrics)))
+        return Starlette(
+            routes=routes, exception_handlers={HTTPException: _http_error, Exception: _bug}
+        )
+
+    def _guarded(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        """Auth first; every error in the one form."""
+
+        async def checked(request: Request) -> Response:
+            try:
+                exchange = Exchange(request.scope, request.receive, request._send, [])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+                exchange.check_headers(self.core.config.limits)
+                caller = self.core.caller(exchange)
+                self.core.client_headers(exchange)
+                return await handler(request, caller)
+            except StoreTrouble as error:
+                return error_reply(no_store(error))
+            except (ApiError, ProviderError) as error:
+                return error_reply(self.core.refusal(error, "responses", ""))
+
+        return checked
+
+    async def models(self, request: Request, caller: Caller) -> Response:
+        """Aliases, then what the only provider lists."""
+        del request, caller
+        return json_reply({"object": "list", "data": await self._models()})
+
+    async def model(self, request: Request, caller: Caller) -> Response:
+        """One model."""
+        del caller
+        wanted = str(request.path_params["model"])
+        for one in await self._models():
+            if one.get("id") == wanted:
+                return json_reply(one)
+        self.core.upstreams.links(wanted)
+        if self.core.upstreams.default is not None and wanted not in self.core.config.models:
+            raise ApiError(
+                404, f"there is no model {wanted!r} here", param="model", code="model_not_found"
+            )
+        return json_reply(self._alias(wanted))
+
+    def _alias(self, name: str) -> dict[str, object]:
+        owner = self.core.upstreams.links(name)[0][0]
+        return {"id": name, "object": "model", "created": self._started, "owned_by": owner}
+
+    async def _models(self) -> Sequence[Mapping[str, object]]:
+        aliases = [self._alias(name) for name in self.core.config.models]
+        return [*aliases, *await self._listed()]
+
+    async def _listed(self) -> list[Mapping[str, object]]:
+        """What the only provider lists, where it can be asked the OpenAI way."""
+        upstreams = self.core.upstreams
+        passage = upstreams.passage(upstreams.default) if upstreams.default else None
+        if passage is None:
+            return []
+        base = passage.url.removesuffix(passage.wire.path("", stream=False))
+        try:
+            reply = await passage.transport.send(
+                "GET", join(base, "/models"), headers=passage.headers, budget=_MODELS_SECONDS
+            )
+            given = as_mapping(orjson.loads(await reply.aread())) or {}
+        except (ExchangeFailed, ValueError):
+            return []
+        rows = [as_mapping(row) for row in as_sequence(given.get("data")) or ()]
+        return [row for row in rows if row is not None]
+
+    async def embeddings(self, request: Request, caller: Caller) -> Response:
+        """Vectors, from the first link that gives them."""
+        del caller
+        exchange = Exchange(request.scope, request.receive, request._send, [])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        body = object_in(await exchange.body(self.core.config.limits))
+        model = as_text(body.get("model"))
+        if not model:
+            raise ApiError(400, "model is missing", param="model")
+        given = body.get("input")
+        texts = [given] if isinstance(given, str) else list(as_sequence(given) or ())
+        if not texts or not all(isinstance(text, str) and text for text in texts):
+            raise ApiError(400, "input must be a text or a list of texts", param="input")
+        return json_reply(await self._embedded(body, model, [str(text) for text in texts]))
+
+    async def _embedded(
+        self, body: Mapping[str, object], model: str, texts: list[str]
+    ) -> Mapping[str, object]:
+        links = self.core.upstreams.links(model)
+        for at, (name, named) in enumerate(links):
+            embed = getattr(self.core.upstreams.providers[name], "embed", None)
+            if embed is None:
+                continue
+            try:
+                found: Embeddings = await embed(texts, model=named, **_options(body))
+            except ProviderError as error:
+                if at + 1 == len(links) or not error.rule.advance:
+                    raise
+            else:
+                return _spoken_embeddings(found, model)
+        raise ApiError(400, f"model {model!r} offers no embeddings", param="model")
+
+    async def compact(self, request: Request, caller: Caller) -> Response:
+        """A conversation, compacted."""
+        exchange = Exchange(request.scope, request.receive, request._send, [])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        raw = await exchange.body(self.core.config.limits)
+        body = object_in(raw)
+        turn = self.core.checked(exchange, "responses", body, raw, caller, schema_responses.fault)
+        try:
+            return Response(
+                await compacted(self.core, turn, caller.scope), media_type="application/json"
+            )
+        except ProviderError as error:
+            return error_reply(self.core.refusal(error, "responses", turn.model))
+
+    async def kept(self, request: Request, caller: Caller) -> Response:
+        """A stored response."""
+        stored = await self.core.conversations.stored(caller.scope, request.path_params["id"])
+        if stored is None:
+            raise _no_response(request.path_params["id"])
+        return json_reply(stored.response)
+
+    async def dropped(self, request: Request, caller: Caller) -> Response:
+        """Forget a stored response."""
+        id_ = request.path_params["id"]
+        if not await self.core.conversations.store.delete(caller.scope, id_):
+            raise _no_response(id_)
+        return json_reply({"id": id_, "object": "response", "deleted": True})
+
+    async def inputs(self, request: Request, caller: Caller) -> Response:
+        """What went into a stored response: `order`, `limit` and `after` as OpenAI has them."""
+        stored = await self.core.conversations.stored(caller.scope, request.path_params["id"])
+        if stored is None:
+            raise _no_response(request.path_params["id"])
+        items = listed(stored.input)
+        if request.query_params.get("order", "desc") == "desc":
+            items.reverse()
+        after = request.query_params.get("after")
+        ids = [item.get("id") for item in items]
+        if after in ids:
+            items = items[ids.index(after) + 1 :]
+        page = items[: _limit(request.query_params.get("limit"))]
+        return json_reply(
+            {
+                "object": "list",
+                "data": page,
+                "first_id": page[0].get("id") if page else None,
+                "last_id": page[-1].get("id") if page else None,
+                "has_more": len(page) < len(items),
+            }
+        )
+
+    async def health(self, request: Request) -> Response:
+        """Whether the process answers."""
+        del request
+        return json_reply({"status": "ok"})
+
+    async def ready(self, request: Request) -> Response:
+        """Whether new requests should come here."""
+        del request
+        if self.draining:
+            return json_reply({"status": "draining"}, 503)
+        return json_reply({"status": "ok"})
+
+    async def metrics(self, request: Request, caller: Caller) -> Response:
+        """What Prometheus scrapes."""
+        del request, caller
+        content, kind = self.core.metrics.render()
+        return Response(content, headers={"content-type": kind})
+
+
+def _options(body: Mapping[str, object]) -> dict[str, object]:
+    options = {"dimensions": body.get("dimensions"), "user": body.get("user")}
+    encoding = body.get("encoding_format")
+    found = {key: value for key, value in options.items() if value is not None}
+    return found | ({"encoding": encoding} if encoding in {"float", "base64"} else {})
+
+
+def _spoken_embeddings(found: Embeddings, model: str) -> Mapping[str, object]:
+    used = (found.usage.input if found.usage else None) or 0
+    return {
+        "object": "list",
+        "model": model,
+        "data": [
+            {"object": "embedding", "index": at, "embedding": vector}
+            for at, vector in enumerate(found.vectors)
+        ],
+        "usage": {"prompt_tokens": used, "total_tokens": used},
+    }
+
+
+def _limit(given: str | None) -> int:
+    if given is None:
+        return 20
+    if not given.isdecimal() or not 1 <= int(given) <= 100:
+        raise ApiError(400, "limit must be 1 to 100", param="limit")
+    return int(given)
+
+
+def _no_response(id_: str) -> ApiError:
+    return ApiError(404, f"there is no response {id_!r} here", code="response_not_found")
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    """Starlette's own 404 and 405 in the one form."""
+    assert isinstance(error, HTTPException)  # noqa: S101
+    told = ApiError(
+        error.status_code,
+        f"{request.method} {request.url.path} is not offered here",
+        code="method_not_allowed" if error.status_code == 405 else "not_found",
+        headers=dict(error.headers or {}),
+    )
+    return error_reply(told)
+
+
+async def _bug(request: Request, error: Exception) -> Response:
+    del request, error
+    return error_reply(ApiError(500, "the gateway failed; its log says why", "server_error"))
