@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from structguard.types import Api, Flag, FormatKind, as_mapping
 
-Path: TypeAlias = tuple[str, ...]
+Path: TypeAlias = tuple[tuple[str, str], ...]  # (snake_case, camelCase) a step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,29 +45,48 @@ class _Dialect:
     reasoning: tuple[Path, ...]
 
 
+def _path(*names: str) -> Path:
+    """Each step's two spellings: snake_case as given, and its camelCase."""
+    return tuple((name, _camel(name)) for name in names)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
 _CHAT = _Dialect(
-    formats=(("responseformat",),),
-    tools=(("tools",), ("functions",)),
-    reasoning=(("reasoningeffort",), ("reasoning",), ("enablethinking",), ("thinking",)),
+    formats=(_path("response_format"),),
+    tools=(_path("tools"), _path("functions")),
+    reasoning=tuple(map(_path, ("reasoning_effort", "reasoning", "enable_thinking", "thinking"))),
 )
 _DIALECTS: Mapping[Api, _Dialect] = MappingProxyType(
     {
         "chat": _CHAT,
-        "responses": _Dialect((("text", "format"),), (("tools",),), (("reasoning",),)),
+        "responses": _Dialect((_path("text", "format"),), (_path("tools"),), (_path("reasoning"),)),
         "messages": _Dialect(
-            (("outputconfig", "format"), ("outputformat",)), (("tools",),), (("thinking",),)
+            (_path("output_config", "format"), _path("output_format")),
+            (_path("tools"),),
+            (_path("thinking"),),
         ),
         "converse": _Dialect(
-            (("outputconfig", "textformat"),),
-            (("toolconfig", "tools"),),
+            (_path("output_config", "text_format"),),
+            (_path("tool_config", "tools"),),
             (
-                ("additionalmodelrequestfields", "thinking"),
-                ("additionalmodelrequestfields", "reasoningconfig"),
+                _path("additional_model_request_fields", "thinking"),
+                _path("additional_model_request_fields", "reasoning_config"),
             ),
         ),
-        "generate_content": _Dialect((), (("tools",),), (("generationconfig", "thinkingconfig"),)),
+        "generate_content": _Dialect(
+            (), (_path("tools"),), (_path("generation_config", "thinking_config"),)
+        ),
     }
 )
+_GOOGLE_SCHEMAS = (
+    _path("generation_config", "response_schema"),
+    _path("generation_config", "response_json_schema"),
+)
+_GOOGLE_MIME = _path("generation_config", "response_mime_type")
 _OFF = frozenset({"none", "disabled", "off", "false"})
 _TYPES: Mapping[str, FormatKind] = MappingProxyType(
     {"json_schema": "json_schema", "json_object": "json_object"}
@@ -101,24 +120,21 @@ def _format(body: Mapping[str, object], dialect: _Dialect) -> FormatKind | None:
 
 
 def _google_format(body: Mapping[str, object]) -> FormatKind | None:
-    config = ("generationconfig",)
-    schemas = (*config, "responseschema"), (*config, "responsejsonschema")
-    if any(_at(body, path) is not None for path in schemas):
+    if any(_at(body, path) is not None for path in _GOOGLE_SCHEMAS):
         return "json_schema"
-    mime = _at(body, (*config, "responsemimetype"))
-    return "json_object" if mime == "application/json" else None
+    return "json_object" if _at(body, _GOOGLE_MIME) == "application/json" else None
 
 
 def _at(body: Mapping[str, object], path: Path) -> object:
     value: object = body
-    for step in path:
-        fields = as_mapping(value) or {}
-        value = next((v for k, v in fields.items() if _flat(k) == step), None)
+    for snake, camel in path:
+        fields = as_mapping(value)
+        if fields is None:
+            return None
+        value = fields.get(snake)
+        if value is None and camel != snake:
+            value = fields.get(camel)
     return value
-
-
-def _flat(key: str) -> str:
-    return key.lower().replace("_", "")
 
 
 def _switched_on(value: object) -> bool:
