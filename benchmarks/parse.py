@@ -23,6 +23,7 @@ from tests.reading.rows import DATA, TABLES, Row, outputs, own, verdict, yardsti
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FUZZ = DOCS / "parse-fuzz.md"
 OURS = "structguard"
+FIRST_SIGHT = "316 / 7"  # right / silent on the 326 own rows when each half of them was new
 SHOWN = ("json_repair, schema", "jsonmend", "langchain")  # peers put to hostile texts
 
 
@@ -169,7 +170,8 @@ def answers(readers: Mapping[str, Peer]) -> Iterator[str]:
     yield _HEAD.format(rows=len(rows))
     yield from by_class(found, rows)
     right, silent = totals(accuracy({OURS: structguard}, mine)[OURS])
-    yield f"On {len(mine)} rows of the same classes that were written by hand beforehand, ours: {right} / {silent}."
+    yield f"On {len(mine)} more rows of the same classes, written by hand (`tests/data/own_outputs.jsonl`):"
+    yield f"{FIRST_SIGHT} on first sight, {right} / {silent} since the faults they showed were mended, by kind."
     yield ""
 
 

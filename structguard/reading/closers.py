@@ -10,6 +10,7 @@ from typing import cast
 
 from structguard.reading.cursor import MISSING, Cursor, Frame, GiveUp
 from structguard.reading.lookahead import CLOSER_RUN, CLOSERS, SURPLUS
+from structguard.types import as_mapping
 
 
 def finish_value(cursor: Cursor, value: object) -> None:
@@ -154,8 +155,7 @@ def string_was_key(cursor: Cursor) -> bool:
     key = frame.items[-1] if frame.items else None
     if not isinstance(key, str):
         return False
-    before = frame.items[-2] if len(frame.items) > 1 else None
-    if isinstance(before, dict):
+    if _was_closed_early(cursor, key):
         _reopen_object(cursor, key)
         return True
     if len(cursor.stack) < 2 or cursor.stack[-2].members is None:
@@ -167,6 +167,14 @@ def string_was_key(cursor: Cursor) -> bool:
     cursor.top.key = key
     cursor.position += 1
     return True
+
+
+def _was_closed_early(cursor: Cursor, key: str) -> bool:
+    """Whether the key belongs to the object before it: objects beside that one have it too."""
+    objects = [as_mapping(item) for item in cursor.top.items[-40:-1]]
+    if len(cursor.stack) < 2 or cursor.stack[-2].members is None:
+        return any(item is not None for item in objects)
+    return any(item is not None and key in item for item in objects[:-1])
 
 
 def _reopen_object(cursor: Cursor, key: str) -> None:

@@ -92,9 +92,9 @@ def _at_other(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool
     if char == "+":
         return _JOINED.match(text, position, end) is not None
     if "\n" in text[after:position]:
-        return _last_quote(cursor, after) or _comma_missing(cursor, after, position)
+        return _last_quote(cursor, after) or _comma_missing(cursor, after, position, inner=inner)
     return (position > after and not inner) and (
-        _comma_missing(cursor, after, position)
+        _comma_missing(cursor, after, position, inner=inner)
         or _JUNK[text[after - 1] == "'"].match(text, position, end) is not None
     )
 
@@ -104,7 +104,7 @@ def _last_quote(cursor: Cursor, after: int) -> bool:
     return cursor.text.find(cursor.text[after - 1], after, cursor.end) < 0
 
 
-def _comma_missing(cursor: Cursor, after: int, position: int) -> bool:
+def _comma_missing(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool:
     """Whether what stands behind a quote and white space is the next member."""
     text, end, top = cursor.text, cursor.end, cursor.top
     newline = "\n" in text[after:position]
@@ -116,7 +116,10 @@ def _comma_missing(cursor: Cursor, after: int, position: int) -> bool:
         )
     if QUOTED_KEY.match(text, position, end):
         return True
-    return newline and BARE_KEY.match(text, position, end) is not None
+    key = BARE_KEY.match(text, position, end) if newline else None
+    if key is None or top.bare:
+        return key is not None
+    return key.group("a") in cursor.known if cursor.known else not inner
 
 
 def _after_comma(cursor: Cursor, position: int, after: int) -> bool:

@@ -71,7 +71,7 @@ class Frame:
         """What the frame has become."""
         if self.members is not None:
             return self.members
-        if self.called or self.named:
+        if self.named or (self.called and self.items):
             return self.items[0] if len(self.items) == 1 else MISSING
         return self.items
 

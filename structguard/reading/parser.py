@@ -244,6 +244,8 @@ def _inside(job: Job, found: Found) -> Choice | None:
     swallowed = [
         c for c in found.candidates if c.value and (0 < len(c.repairs) < _NOISE or not c.complete)
     ]
+    if job.target is not None and job.target.types == {"array"}:
+        swallowed = [c for c in swallowed if not isinstance(c.value, list)]  # no part for the whole
     swallowed = swallowed[:_INNER]
     if job.target is None or not swallowed:
         return None

@@ -17,7 +17,7 @@ _TYPE_WORDS: Final = frozenset(
      "array", "list", "null", "any", "..."}
 )  # fmt: skip
 _TEMPLATE = re.compile(
-    r"<[^<>]{1,80}>|\{\{?[^{}\"\'\n:]{1,80}\}?\}|\[[A-Za-z][^\[\]\"\'\n:]{0,80}\]|\.\.\.|\u2026|_{3,}"
+    r"<[^<>\"'=/]{1,80}>|\{\{?[^{}\"\'\n:]{1,80}\}?\}|\[[A-Za-z][^\[\]\"\'\n:]{0,80}\]|\.\.\.|\u2026|_{3,}"
     r"|(?:your|the|insert|enter|put)[ _][\w ]{1,40} here|(?:string|number|integer|boolean)\s*\|.*",
     re.IGNORECASE,
 )
