@@ -1,0 +1,69 @@
+"""The status page in a real browser, with scripts switched off. Pictures: see `PICTURES`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+
+from structguard.gateway.page import STYLE_PATH, render
+from tests.gateway.browser import PROGRAM, Tab, chromium, serving
+from tests.gateway.page_sample import BUSY, ENTRIES, FRESH
+from tests.gateway.test_page import HOSTILE
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
+PICTURES = os.environ.get("STRUCTGUARD_PICTURES")  # a directory: keep what was seen
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"  # aiohttp needs it
+
+
+@pytest.fixture
+async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
+    async with chromium(tmp_path / "profile") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+async def test_the_page_never_scrolls_sideways_and_breaks_no_policy(
+    tab: Tab, width: int, tmp_path: Path
+) -> None:
+    long = replace(ENTRIES[0], model="m" * 120, evidence="e" * 200)
+    for name, snapshot in (("busy", BUSY), ("long", replace(BUSY, entries=[long])), ("new", FRESH)):
+        page = render(snapshot)
+        with serving(lambda page=page: page) as (url, asked):  # type: ignore[misc]
+            await tab.open(url, width=width, dark=name == "long")
+            assert await tab.content_width() <= width
+            assert set(asked) == {"/", STYLE_PATH}
+            assert tab.told == []
+            folder = Path(PICTURES) if PICTURES else tmp_path
+            assert await tab.picture(folder / f"{name}-{width}.png") > 10_000
+
+
+async def test_the_button_forgets_without_any_script(tab: Tab) -> None:
+    with serving(lambda: render(BUSY)) as (url, asked):
+        await tab.open(url, width=1280)
+        await tab.click("form:first-of-type button")
+        await tab.until("Page.loadEventFired")
+    path, _, body = next(one for one in asked if " " in one).partition(" ")
+    assert path == "/forget"
+    assert parse_qs(body) == {"csrf": ["token"], "entry": [ENTRIES[0].id]}
+    assert asked[-1] in {"/", STYLE_PATH}
+
+
+async def test_a_browser_takes_hostile_evidence_for_text(tab: Tab) -> None:
+    entry = replace(ENTRIES[0], evidence=HOSTILE, provider=HOSTILE)
+    with serving(lambda: render(replace(BUSY, entries=[entry], message=HOSTILE))) as (url, asked):
+        await tab.open(url, width=1280)
+        source = await tab.source()
+        assert set(asked) == {"/", STYLE_PATH}
+    assert "<script" not in source
+    assert "<img" not in source
+    assert source.count("&lt;script&gt;alert(1)") >= 3
+    assert tab.told == []
