@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Self, TypeVar, cast
 from structguard.options import Policy
 
 if TYPE_CHECKING:
+    import httpx2
+
+    from structguard.clients.transport import AsyncGuardedTransport, GuardedTransport
     from structguard.events import Observer
     from structguard.memo import Memo
     from structguard.service import Clock, Provider
@@ -25,10 +28,10 @@ F = TypeVar("F", bound=Callable[..., object])
 
 class Guard:
     """
-    One memo and one policy for many faces: `wrap`, `guarded`, `protect`.
+    One memo and one policy for many faces: `wrap`, `guarded`, `protect`, `transport`.
 
     `memo` is an address (`disk:`, `disk:PATH`, `memory:`) or a Memo; `observer` is told every event
-    (None: the `structguard` logger); `clock` and `wall` give seconds. A context manager, sync and async: leaving it writes what the memo still holds.
+    (None: the `structguard` logger; what one raises is logged and fails no call); `clock` and `wall` give seconds. A context manager, sync and async: leaving it writes what the memo still holds.
 
     Raises:
         ValueError: a memo address that nothing can open.
@@ -43,10 +46,10 @@ class Guard:
         wall: Clock = time.time,
     ) -> None:
         from structguard.memo import open_memo  # noqa: PLC0415  naming `wrap` costs nothing yet
-        from structguard.observe import log_events  # noqa: PLC0415
+        from structguard.observe import Careful, log_events  # noqa: PLC0415
 
         self.policy = Policy() if policy is None else policy
-        self.observer: Observer = log_events if observer is None else observer
+        self.observer: Observer = log_events if observer is None else Careful(observer)
         self.clock = clock
         self.memo = open_memo(memo, observer=self.observer, clock=clock, wall=wall)
 
@@ -81,6 +84,9 @@ class Guard:
         def decorate(function: F) -> F:
             from structguard.clients import function as functions  # noqa: PLC0415  lazy as above
 
+            if isinstance(function, staticmethod | classmethod):  # what they hold is the function
+                held = cast("staticmethod[..., object]", function)
+                return cast("F", type(held)(decorate(cast("F", held.__func__))))
             if functions.is_guarded(function):
                 return function
             signature = _checked_signature(function, model, format)
@@ -119,6 +125,36 @@ class Guard:
             model=model,
         )
         return Protected(provider, degrade)
+
+    def transport(self, transport: httpx2.BaseTransport | None = None) -> GuardedTransport:
+        """
+        An httpx2 transport for any other SDK's client: `httpx2.Client(transport=guard.transport())`.
+
+        `transport` is what sends (None: `httpx2.HTTPTransport()`); it is closed with this one.
+        """
+        from structguard.clients.transport import GuardedTransport  # noqa: PLC0415  needs httpx2
+
+        return GuardedTransport(
+            transport,
+            memo=self.memo,
+            policy=self.policy,
+            observer=self.observer,
+            clock=self.clock,
+        )
+
+    def async_transport(
+        self, transport: httpx2.AsyncBaseTransport | None = None
+    ) -> AsyncGuardedTransport:
+        """`transport` for an `httpx2.AsyncClient`, on asyncio and trio."""
+        from structguard.clients.transport import AsyncGuardedTransport  # noqa: PLC0415  needs httpx2
+
+        return AsyncGuardedTransport(
+            transport,
+            memo=self.memo,
+            policy=self.policy,
+            observer=self.observer,
+            clock=self.clock,
+        )
 
     def close(self) -> None:
         """Write what the memo still holds and let go of its store."""

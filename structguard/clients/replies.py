@@ -117,10 +117,13 @@ def _calls_or_declines(reply: object, api: Api) -> bool:
             }
             return bool(kinds & {"function_call", "custom_tool_call"}) or "refusal" in parts
         case "messages":
-            return any(get(block, "type") == "tool_use" for block in items(reply, "content"))
+            kinds = {get(block, "type") for block in items(reply, "content")}
+            return "tool_use" in kinds or get(reply, "stop_reason") == "refusal"
         case "converse":
             blocks = items(get(get(reply, "output"), "message"), "content")
-            return any(get(block, "toolUse") for block in blocks)
+            return get(reply, "stopReason") == "refusal" or any(
+                get(block, "toolUse") for block in blocks
+            )
         case "generate_content":
             return any(get(part, "functionCall") for part in _google_parts(reply))
 

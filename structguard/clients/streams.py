@@ -8,7 +8,7 @@ starts as JSON under an accepted format passes untouched. Source: spec guard §2
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -24,6 +24,7 @@ class _Held:
     text: str = ""
     passing: bool = False
     carrier: object = None
+    at: int = 0  # which of the carrier's candidates it is
     given: str | None = None
 
 
@@ -33,23 +34,32 @@ class StreamHealer:
     Events of one stream on their way out.
 
     `degraded`: hold from the start; else only when the text does not start as JSON. `source` tells
-    at the end how the value was read, None where nothing was held or nothing fits.
+    at the end how the value was read, None where nothing was held or nothing fits; `holds` says
+    whether anything was held yet: until then every event is handed on as it came.
+
+    Converse's binary events are nobody's to rewrite here: they pass.
     """
 
     api: Api
     asked: Callable[[], Format | None]
     degraded: bool
     source: str | None = None
+    holds: bool = False
     _texts: dict[object, _Held] = field(default_factory=dict[object, _Held])
 
     def feed(self, event: object) -> Iterator[object]:
         """What to hand on for this event, in order."""
-        if self.api == "chat":
-            yield from self._chat(event)
-        elif self.api == "responses":
-            yield from self._responses(event)
-        else:
-            yield event
+        match self.api:
+            case "chat":
+                yield from self._chat(event)
+            case "responses":
+                yield from self._responses(event)
+            case "messages":
+                yield from self._messages(event)
+            case "generate_content":
+                yield from self._google(event)
+            case "converse":
+                yield event
 
     def rest(self) -> Iterator[object]:
         """What is still held when the stream ends or breaks: as it came, nothing is lost."""
@@ -90,6 +100,39 @@ class StreamHealer:
             self._settle_parts(event, kind, where)
         yield event
 
+    def _messages(self, event: object) -> Iterator[object]:
+        kind, index = get(event, "type"), get(event, "index")
+        if kind == "content_block_delta":
+            text = get(get(event, "delta"), "text")
+            if isinstance(text, str) and text:
+                held = self._texts.setdefault(index, _Held())
+                if self._hold(held, text):
+                    held.carrier = event
+                    return
+        elif kind == "content_block_stop" and (done := self._texts.get(index)) is not None:
+            yield from self._give(done)
+        yield event
+
+    def _google(self, chunk: object) -> Iterator[object]:
+        holding = False
+        carrier = copy.deepcopy(chunk) if self._may_hold() else chunk
+        for at, candidate in enumerate(items(chunk, "candidates")):
+            held = self._texts.setdefault(get(candidate, "index") or 0, _Held())
+            for part in _text_parts(candidate):
+                if self._hold(held, str(get(part, "text"))):
+                    holding = True
+                    held.carrier, held.at = carrier, at
+                    put(part, "text", "")
+            if get(candidate, "finishReason"):
+                yield from self._give(held)
+        if not holding or _google_says_more(chunk):
+            yield chunk
+
+    def _may_hold(self) -> bool:
+        """Whether a text might have to wait: not once every text passes."""
+        texts = self._texts.values()
+        return not texts or not all(held.passing for held in texts)
+
     def _settle_parts(self, event: object, kind: object, where: object) -> None:
         """Later events repeat the text: they must say what was given."""
         if kind == "response.content_part.done":
@@ -108,6 +151,7 @@ class StreamHealer:
         if not self.degraded and not held.carrier and _starts_as_json(held.text, self.asked):
             held.passing = True
             return False
+        self.holds = True
         return True
 
     def _give(self, held: _Held) -> Iterator[object]:
@@ -131,13 +175,29 @@ class StreamHealer:
 def _carry(held: _Held, api: Api, text: str) -> object:
     """The kept event with the whole text in it."""
     event = copy.deepcopy(held.carrier)
-    if api == "responses":
-        put(event, "delta", text)
-        return event
-    for choice in items(event, "choices"):
-        put(get(choice, "delta"), "content", text)
-        put(choice, "finish_reason", None)
+    match api:
+        case "responses":
+            put(event, "delta", text)
+        case "messages":
+            put(get(event, "delta"), "text", text)
+        case "generate_content":
+            _carry_google(event, held.at, text)
+        case _:
+            for choice in items(event, "choices"):
+                put(get(choice, "delta"), "content", text)
+                put(choice, "finish_reason", None)
     return event
+
+
+def _carry_google(chunk: object, at: int, text: str) -> None:
+    """Only the one candidate, its text in one part, and no word of an end yet."""
+    kept = list(items(chunk, "candidates"))[at]
+    content = get(kept, "content")
+    put(content, "parts", [{"text": text}])
+    only: dict[str, object] = {"content": content}
+    if (index := get(kept, "index")) is not None:
+        only["index"] = index
+    put(chunk, "candidates", [only])
 
 
 def _says_more(chunk: object) -> bool:
@@ -148,6 +208,26 @@ def _says_more(chunk: object) -> bool:
         if get(choice, "finish_reason") or any(get(delta, name) for name in names):
             return True
     return bool(get(chunk, "usage"))
+
+
+def _text_parts(candidate: object) -> list[object]:
+    """The parts of the answer's own text: thoughts are not."""
+    return [
+        part
+        for part in items(get(candidate, "content"), "parts")
+        if isinstance(text := get(part, "text"), str) and text and not get(part, "thought")
+    ]
+
+
+def _google_says_more(chunk: object) -> bool:
+    """Whether a chunk whose text is held says anything else; usage is repeated with the end."""
+    for candidate in items(chunk, "candidates"):
+        if get(candidate, "finishReason"):
+            return True
+        for part in items(get(candidate, "content"), "parts"):
+            if get(part, "text") != "" or get(part, "thoughtSignature"):
+                return True
+    return get(chunk, "promptFeedback") is not None
 
 
 def _starts_as_json(text: str, asked: Callable[[], Format | None]) -> bool:
@@ -162,21 +242,52 @@ def _starts_as_json(text: str, asked: Callable[[], Format | None]) -> bool:
 
 def gives_answer(event: object, api: Api) -> bool:
     """Whether this event is the first sign of an answer: text, a tool call or a decline."""
-    if api == "chat":
-        return any(
-            get(get(choice, "delta"), name)
-            for choice in items(event, "choices")
-            for name in ("content", "tool_calls", "function_call", "refusal")
-        )
-    if api == "responses":
-        kind = get(event, "type")
-        if kind == "response.output_item.added":
-            return get(get(event, "item"), "type") in ("function_call", "custom_tool_call")
-        if kind == "response.completed":
-            return any(True for _ in text_slots(get(event, "response"), api))
-        return kind in (
-            "response.output_text.delta",
-            "response.refusal.delta",
-            "response.function_call_arguments.delta",
-        )
-    return False
+    return _GIVES[api](event)
+
+
+def _chat_gives(event: object) -> bool:
+    return any(
+        get(get(choice, "delta"), name)
+        for choice in items(event, "choices")
+        for name in ("content", "tool_calls", "function_call", "refusal")
+    )
+
+
+def _responses_gives(event: object) -> bool:
+    kind = get(event, "type")
+    if kind == "response.output_item.added":
+        return get(get(event, "item"), "type") in ("function_call", "custom_tool_call")
+    if kind == "response.completed":
+        return any(True for _ in text_slots(get(event, "response"), "responses"))
+    return kind in (
+        "response.output_text.delta",
+        "response.refusal.delta",
+        "response.function_call_arguments.delta",
+    )
+
+
+def _messages_gives(event: object) -> bool:
+    match get(event, "type"):
+        case "content_block_delta":
+            return bool(get(get(event, "delta"), "text"))
+        case "content_block_start":
+            return get(get(event, "content_block"), "type") == "tool_use"
+        case _:
+            return get(get(event, "delta"), "stop_reason") == "refusal"
+
+
+def _google_gives(event: object) -> bool:
+    return any(get(holder, name) for holder, name in text_slots(event, "generate_content")) or any(
+        get(part, "functionCall")
+        for candidate in items(event, "candidates")
+        for part in items(get(candidate, "content"), "parts")
+    )
+
+
+_GIVES: Mapping[Api, Callable[[object], bool]] = {
+    "chat": _chat_gives,
+    "responses": _responses_gives,
+    "messages": _messages_gives,
+    "generate_content": _google_gives,
+    "converse": lambda _event: False,
+}

@@ -1,0 +1,315 @@
+"""
+One guarded call of a transport: what its one or two sends have in common, and what they came to.
+
+No I/O: the transports read the bytes and close what is abandoned. Source: spec guard §2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+import httpx2
+import jiter
+
+from structguard.clients.call import BodyCall
+from structguard.clients.healing import heal
+from structguard.clients.http_call import HttpCall
+from structguard.clients.http_stream import EventStream, error_of
+from structguard.clients.replies import (
+    error_message,
+    error_status,
+    failure_in,
+    get,
+    is_answer,
+    put,
+    text_slots,
+)
+from structguard.clients.streams import StreamHealer
+from structguard.errors import KINDS, redact
+from structguard.flow import Info, Send, Sent, Served, tell
+from structguard.options import Policy
+from structguard.refusal import refusal_of
+from structguard.service import Clock
+from structguard.types import Api, Format, Kind, Refusal, as_mapping
+from structguard.wire.table import WIRES
+
+INFO = "structguard"
+"""Extension of a response: its `Info`."""
+REFUSED = "structguard.refused"
+"""Extension of a response: the refusal (a read `httpx2.Response`) its call was not rescued from."""
+
+Reply: TypeAlias = httpx2.Response
+Part: TypeAlias = Literal["nothing", "whole", "events"]
+_ENCODED = ("content-encoding", "content-length", "transfer-encoding")
+_STATUSES: Mapping[Kind, int] = {Kind.AUTHENTICATION: 401, Kind.BILLING: 402}
+"""Where a client must see another status than a gateway's: these are final, a 5xx is sent again."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """
+    One call. `handed` is the response of the last send that failed with one: the flow's error is
+    always that of the last send.
+    """
+
+    http: HttpCall
+    policy: Policy
+    clock: Clock
+    deadline: float | None = None
+    handed: Reply | None = None
+    source: str | None = None
+    _last: Send[BodyCall] | None = None
+    _amend: Callable[[str], None] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.http.timeout is not None:
+            self.deadline = self.clock() + self.http.timeout
+        if self.http.signed and self.policy.mode == "guard":
+            self.policy = replace(self.policy, mode="observe")
+
+    def request(self, effect: Send[BodyCall]) -> httpx2.Request:
+        """The request of one send."""
+        self._last = effect
+        return self.http.sent(effect.call, effect.budget)
+
+    def part(self, response: Reply) -> Part:
+        """How much of a reply must be seen before it is handed on."""
+        if response.is_error:
+            return "whole"
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not response.is_success:
+            return "nothing"
+        if kind == "text/event-stream":
+            return "events" if self.http.stream else "nothing"
+        return "whole" if not self.http.stream or self._is_whole_json(kind) else "nothing"
+
+    def _is_whole_json(self, kind: str) -> bool:
+        """A stream that came as one JSON reply; Google's JSON arrays grow like any stream."""
+        return kind == "application/json" and self.call.api != "generate_content"
+
+    @property
+    def call(self) -> BodyCall:
+        """The call as it was first sent."""
+        return self.http.call
+
+    def _asked(self) -> Format | None:
+        """The format; None for one that cannot be read, which is the endpoint's to refuse."""
+        try:
+            return self.call.resolve()
+        except ValueError:
+            return None
+
+    @property
+    def confirm(self) -> bool:
+        """Whether the flow wants to know if the reply is an answer."""
+        return self._last is not None and self._last.confirm
+
+    @property
+    def _sent_call(self) -> BodyCall:
+        return self._last.call if self._last is not None else self.call
+
+    def unseen(self, response: Reply) -> Sent[Reply]:
+        """A reply whose body is the client's to read."""
+        if not response.is_success:  # a redirect is no answer: the client will ask elsewhere
+            return self._failed_with(response, response)
+        return Sent(value=response, status=response.status_code, answered=False)
+
+    def whole(self, response: Reply, raw: bytes) -> Sent[Reply]:
+        """A reply whose body was read, judged and healed."""
+        same, seen = (_made(response, response.headers, raw) for _ in range(2))
+        try:
+            seen.read()
+        except httpx2.DecodingError:  # not to be read here; the client will say so itself
+            return Sent(value=same, status=response.status_code, answered=False)
+        seen.request = self.http.request
+        if response.is_error:
+            return self._failed_with(same, seen)
+        return self._replied(same, seen)
+
+    def _replied(self, same: Reply, seen: Reply) -> Sent[Reply]:
+        reply = _json(seen.content)
+        if reply is None:
+            return Sent(value=same, status=seen.status_code, answered=False)
+        api = self.call.api
+        error = failure_in(reply, api)
+        if error is not None:
+            return self._in_disguise(seen, reply, error)
+        source, changed, has_text = None, False, False
+        for holder, name in text_slots(reply, api):
+            text, has_text = str(get(holder, name)), True
+            healed = heal(text, self._asked, degraded=self._sent_call.is_degraded)
+            source = source or healed.source
+            if healed.text != text:
+                changed = True
+                put(holder, name, healed.text)
+        self.source = source
+        watched = self.policy.ignored_after and has_text and is_answer(reply, api)
+        return Sent(
+            value=_rewritten(seen, reply) if changed else same,
+            status=seen.status_code,
+            answered=is_answer(reply, api) if self.confirm else True,
+            prose=source is None if watched else None,
+        )
+
+    def events(self) -> EventStream:
+        """A stream to peek into."""
+        call = self._sent_call
+        healer = StreamHealer(call.api, self._asked, call.is_degraded)
+        return EventStream(call.api, healer, self.confirm)
+
+    def opened(
+        self,
+        response: Reply,
+        events: EventStream,
+        body: httpx2.SyncByteStream | httpx2.AsyncByteStream,
+    ) -> Sent[Reply]:
+        """A stream that was peeked into; `body` gives what is to be handed on."""
+        if (failure := events.failure) is not None:
+            error = error_of(failure, events.api)
+            return self._in_disguise(response, failure, error)
+        headers = _without_encoding(response.headers)
+        reply = httpx2.Response(
+            response.status_code, headers=headers, stream=body, extensions=response.extensions
+        )
+        return Sent(value=reply, status=response.status_code, answered=events.answered)
+
+    def _in_disguise(
+        self, response: Reply, reply: Mapping[str, object], error: object
+    ) -> Sent[Reply]:
+        """An error inside a 200: judged as it came, handed on with the status it should have had."""
+        body = reply if as_mapping(reply.get("error")) else {"error": error}
+        raw = json.dumps(body, separators=(",", ":")).encode()
+        headers = _without_encoding(response.headers)
+        headers["content-type"] = "application/json"
+        headers["content-length"] = str(len(raw))
+        seen = _made(response, headers, raw)
+        seen.read()
+        seen.request = self.http.request
+        refusal = self._refusal(seen)
+        status = error_status(error) or (400 if refusal else _status_of(raw, self.call.api))
+        self.handed = _made(response, headers, raw, status=status)
+        self.handed.extensions.pop("reason_phrase", None)  # it was the 200's
+        message = f"HTTP {status} inside a 200: {redact(error_message(error))}"
+        return Sent(
+            error=self._error(message, seen), refusal=refusal, status=200, left=self._left()
+        )
+
+    def _failed_with(self, handed: Reply, seen: Reply) -> Sent[Reply]:
+        self.handed = handed
+        refusal = self._refusal(seen) if seen.is_error else None
+        error = self._error(f"HTTP {seen.status_code} from {self.call.provider}", seen)
+        return Sent(error=error, refusal=refusal, status=seen.status_code, left=self._left())
+
+    def failed(self, error: httpx2.HTTPError) -> Sent[Reply]:
+        """A send without a reply."""
+        return Sent(error=error, left=self._left())
+
+    def _error(self, message: str, seen: Reply) -> httpx2.HTTPStatusError:
+        return httpx2.HTTPStatusError(message, request=self.http.request, response=seen)
+
+    def _refusal(self, seen: Reply) -> Refusal | None:
+        return refusal_of(
+            self._error("", seen),
+            facts=self.call.facts,
+            unnamed=self.policy.unnamed,
+            also_statuses=self.policy.also_statuses,
+        )
+
+    def _left(self) -> float | None:
+        return None if self.deadline is None else self.deadline - self.clock()
+
+    def finish(self, served: Served[Reply]) -> Reply:
+        """Tell how it was served and hand the response on."""
+        response = served.value
+        told = Info(
+            provider=self.call.provider,
+            model=self.call.model,
+            enforced=served.enforced,
+            requests=served.requests,
+            source=self.source,
+            refusal=served.refusal,
+        )
+        response.extensions[INFO] = told
+        amend = tell(told)
+
+        def amended(source: str) -> None:
+            fuller = replace(told, source=source)
+            response.extensions[INFO] = fuller
+            amend(fuller)
+
+        self._amend = amended
+        return response
+
+    def read(self, source: str | None) -> None:
+        """The stream was read to its end: how its value was read is known now."""
+        if source is not None and self._amend is not None:
+            self._amend(source)
+
+    def instead(self, error: Exception) -> Reply | None:
+        """
+        The response to hand on for an error of the flow: the client makes of it what it would have
+        made. None where nothing was sent, because the caller's schema cannot be read.
+
+        Raises:
+            Exception: the error itself, where it is neither.
+        """
+        if self.handed is None and self._last is not None:
+            raise error
+        first = error.__cause__
+        if self.handed is not None and isinstance(first, httpx2.HTTPStatusError):
+            self.handed.extensions[REFUSED] = first.response
+        return self.handed
+
+
+def untouched(http: HttpCall, response: Reply) -> Reply:
+    """A call without a format: told, nothing else."""
+    if response.is_success:
+        told = Info(provider=http.call.provider, model=http.call.model, enforced=None, requests=1)
+        response.extensions[INFO] = told
+        tell(told)
+    return response
+
+
+def _made(
+    response: Reply, headers: httpx2.Headers, raw: bytes, *, status: int | None = None
+) -> Reply:
+    """A response with this body, not read yet."""
+    return httpx2.Response(
+        status or response.status_code,
+        headers=headers,
+        stream=httpx2.ByteStream(raw),
+        extensions=response.extensions,
+    )
+
+
+def _rewritten(seen: Reply, reply: Mapping[str, object]) -> Reply:
+    """The reply with its healed text, and headers that tell the truth about it."""
+    raw = json.dumps(reply, separators=(",", ":")).encode()
+    headers = _without_encoding(seen.headers)
+    headers["content-length"] = str(len(raw))
+    return _made(seen, headers, raw)
+
+
+def _without_encoding(headers: httpx2.Headers) -> httpx2.Headers:
+    kept = headers.copy()
+    for name in _ENCODED:
+        kept.pop(name, None)
+    return kept
+
+
+def _status_of(raw: bytes, api: Api) -> int:
+    """The status an error object would have had, by the kind its words tell."""
+    wire = WIRES[api]
+    kind, _, _ = wire.classify(wire.failure(200, {}, raw))
+    return _STATUSES.get(kind, KINDS[kind].http)
+
+
+def _json(raw: bytes) -> dict[str, object] | None:
+    try:
+        value = as_mapping(jiter.from_json(raw))
+    except ValueError:
+        return None
+    return dict(value) if value is not None else None

@@ -1,0 +1,236 @@
+"""Event streams through a transport: pure, cut at every byte, healed or handed on as they came."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from structguard.clients.http_stream import EventStream
+from structguard.clients.replies import get, items
+from structguard.clients.streams import StreamHealer
+from structguard.types import Api, Format, JsonSchema
+from structguard.wire.sse import SseReader
+from tests.clients.endpoint import (
+    FENCED,
+    SCHEMA,
+    VALUE,
+    Json,
+    chat_chunks,
+    response_events,
+    sse,
+)
+from tests.clients.vendors import google_events, message_events
+
+ASKED = JsonSchema(schema=SCHEMA)
+PIECES = [FENCED[at : at + 9] for at in range(0, len(FENCED), 9)]
+STRICT = [VALUE[at : at + 4] for at in range(0, len(VALUE), 4)]
+WIRES: list[Api] = ["chat", "responses", "messages", "generate_content"]
+
+ERRORS: list[tuple[Api, Json]] = [
+    ("chat", {"error": {"message": "no", "code": 400}}),
+    ("chat", {"choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]}),
+    ("responses", {"type": "error", "code": "server_error", "message": "no"}),
+    ("responses", {"type": "response.failed", "response": {"error": {"message": "no"}}}),
+    ("messages", {"type": "error", "error": {"type": "overloaded_error"}}),
+    ("generate_content", {"error": {"code": 503, "status": "UNAVAILABLE"}}),
+]
+
+
+def stream_of(api: Api, pieces: list[str]) -> bytes:
+    match api:
+        case "chat":
+            return sse(chat_chunks(pieces)).encode()
+        case "responses":
+            return sse(response_events(pieces), named=True, done=False).encode()
+        case "messages":
+            return sse(message_events(pieces), named=True, done=False).encode()
+        case _:
+            return sse(google_events(pieces), done=False).encode()
+
+
+def opened(api: Api, *, degraded: bool, confirm: bool = False) -> EventStream:
+    def asked() -> Format:
+        return ASKED
+
+    return EventStream(api, StreamHealer(api, asked, degraded), confirm)
+
+
+def run(events: EventStream, reads: list[bytes]) -> bytes:
+    """Peek until it has begun, then feed, as a transport does."""
+    left = iter(reads)
+    for data in left:
+        if events.peek(data):
+            break
+    else:
+        events.ended()
+    return events.head() + b"".join(map(events.feed, left)) + events.close()
+
+
+def events_of(data: bytes) -> Iterator[Any]:
+    reader = SseReader()
+    for _, found in (*reader.feed(data), *reader.close()):
+        if found != b"[DONE]":
+            yield json.loads(found)
+
+
+def texts_of(data: bytes, api: Api) -> list[str]:
+    """The text deltas of a stream as its client reads them."""
+    found: list[object] = []
+    for event in events_of(data):
+        if api == "responses":
+            if event["type"] == "response.output_text.delta":
+                found.append(event["delta"])
+        elif api == "messages":
+            found.append(get(event.get("delta"), "text"))
+        elif api == "chat":
+            found += [get(get(choice, "delta"), "content") for choice in event["choices"]]
+        else:
+            parts = [p for one in event["candidates"] for p in items(one["content"], "parts")]
+            found += [get(part, "text") for part in parts]
+    return [text for text in found if isinstance(text, str) and text]
+
+
+@pytest.mark.parametrize("api", WIRES)
+def test_a_degraded_stream_gives_one_text_of_bare_json_wherever_it_is_cut(api: Api) -> None:
+    whole = stream_of(api, PIECES)
+    expected = run(opened(api, degraded=True), [whole])
+    assert texts_of(expected, api) == [VALUE]
+    for at in range(1, len(whole), 7):
+        events = opened(api, degraded=True)
+        assert run(events, [whole[:at], whole[at:]]) == expected
+        assert events.healer.source == "fenced"
+    bytewise = [whole[at : at + 1] for at in range(len(whole))]
+    assert run(opened(api, degraded=True, confirm=True), bytewise) == expected
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("api", WIRES)
+def test_a_stream_of_strict_json_is_handed_on_byte_for_byte(api: Api, newline: str) -> None:
+    whole = b": welcome\nid: 7\nretry: 5\n\n" + stream_of(api, STRICT) + b": bye\n"
+    whole = whole.replace(b"\n", newline.encode())
+    for size in (1, 2, 17, len(whole)):
+        reads = [whole[at : at + size] for at in range(0, len(whole), size)]
+        assert run(opened(api, degraded=False), reads) == whole
+
+
+@pytest.mark.parametrize("api", WIRES)
+def test_prose_under_an_accepted_format_is_held_and_healed(api: Api) -> None:
+    assert texts_of(run(opened(api, degraded=False), [stream_of(api, PIECES)]), api) == [VALUE]
+
+
+@pytest.mark.parametrize("api", WIRES)
+def test_the_end_of_a_healed_stream_stays(api: Api) -> None:
+    last = list(events_of(run(opened(api, degraded=True), [stream_of(api, PIECES)])))[-1]
+    ends: dict[Api, object] = {
+        "chat": lambda: last["choices"][0]["finish_reason"] == "stop",
+        "responses": lambda: last["type"] == "response.completed",
+        "messages": lambda: last["type"] == "message_stop",
+        "generate_content": lambda: last["candidates"][0]["finishReason"] == "STOP",
+    }
+    check = ends[api]
+    assert callable(check)
+    assert check()
+
+
+@pytest.mark.parametrize("api", WIRES)
+def test_a_cut_stream_gives_what_it_held(api: Api) -> None:
+    whole = stream_of(api, ["Sure, ", "well"])
+    marker = b"well"
+    cut = whole[: whole.index(marker) + len(marker) + 1]
+    cut = cut[: cut.rindex(b"\n\n") + 2]
+    out = run(opened(api, degraded=True), [cut])
+    assert texts_of(out, api) == ["Sure, "]
+
+
+@pytest.mark.parametrize("api", WIRES)
+def test_confirming_waits_for_a_sign_of_an_answer(api: Api) -> None:
+    whole = stream_of(api, PIECES)
+    blocks = [block + b"\n\n" for block in whole.split(b"\n\n") if block]
+    events = opened(api, degraded=True, confirm=True)
+    waited = 0
+    for block in blocks:
+        waited += 1
+        if events.peek(block):
+            break
+    first = next(n for n, block in enumerate(blocks, 1) if b"Sure" in block)
+    assert (waited, events.answered) == (first, True)
+    hasty = opened(api, degraded=False)
+    assert hasty.peek(blocks[0])
+
+
+@pytest.mark.parametrize(("api", "event"), ERRORS)
+def test_an_error_before_any_answer_is_no_stream(api: Api, event: dict[str, Any]) -> None:
+    for data in (sse([event], done=False), f"data: {json.dumps(event)}"):
+        events = opened(api, degraded=False)
+        run(events, [data.encode()])
+        assert events.failure == event
+        assert not events.answered
+
+
+@pytest.mark.parametrize(
+    ("api", "event"),
+    [
+        ("chat", {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0}]}}]}),
+        ("responses", {"type": "response.output_item.added", "item": {"type": "function_call"}}),
+        ("responses", {"type": "response.refusal.delta", "delta": "no"}),
+        ("messages", {"type": "content_block_start", "content_block": {"type": "tool_use"}}),
+        ("messages", {"type": "message_delta", "delta": {"stop_reason": "refusal"}}),
+        (
+            "generate_content",
+            {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f"}}]}}]},
+        ),
+    ],
+)
+def test_tool_calls_and_declines_are_answers(api: Api, event: dict[str, Any]) -> None:
+    events = opened(api, degraded=True, confirm=True)
+    assert events.peek(sse([event], done=False).encode())
+    assert events.answered
+
+
+def test_thoughts_and_calls_beside_a_held_text_are_handed_on() -> None:
+    parts: list[Any] = [
+        {"text": "hm", "thought": True},
+        {"text": FENCED},
+        {"functionCall": {"name": "f"}},
+        {"text": "", "thoughtSignature": "sig"},
+    ]
+    chunks: list[Any] = [
+        {"candidates": [{"content": {"parts": parts}}]},
+        {"candidates": [{"content": {"parts": [{"text": "", "thoughtSignature": "end"}]}}]},
+        {"candidates": [{"finishReason": "STOP"}]},
+    ]
+    out = run(opened("generate_content", degraded=True), [sse(chunks, done=False).encode()])
+    found = list(events_of(out))
+    emptied = [{**part, "text": ""} if part == parts[1] else part for part in parts]
+    assert found[0] == {"candidates": [{"content": {"parts": emptied}}]}
+    assert found[1] == chunks[1]
+    assert found[2] == {"candidates": [{"content": {"parts": [{"text": VALUE}]}}]}
+    assert found[3] == chunks[2]
+
+
+def test_two_candidates_are_healed_each_on_its_own() -> None:
+    def chunk(index: int, text: str, finish: str | None = None) -> Any:
+        content = {"parts": [{"text": text}]}
+        return {"index": index, "content": content, **({"finishReason": finish} if finish else {})}
+
+    chunks = [
+        {"candidates": [chunk(0, "```json\n"), chunk(1, "So: ")]},
+        {"candidates": [chunk(0, VALUE + "\n```", "STOP"), chunk(1, VALUE, "STOP")]},
+    ]
+    out = list(
+        events_of(
+            run(opened("generate_content", degraded=True), [sse(chunks, done=False).encode()])
+        )
+    )
+    told = [(one.get("index"), part["text"]) for event in out for one in event["candidates"]
+            for part in one["content"]["parts"] if part["text"]]  # fmt: skip
+    assert told == [(0, VALUE), (1, VALUE)]
+
+
+def test_a_terminal_mark_comes_after_what_was_held() -> None:
+    out = run(opened("chat", degraded=True), [sse(chat_chunks(PIECES, finish=None)).encode()])
+    assert out.endswith(b"data: [DONE]\n\n")
+    assert texts_of(out, "chat") == [FENCED]
