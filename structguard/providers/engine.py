@@ -303,8 +303,10 @@ class Engine:
             ExchangeFailed: no whole reply. ProviderError: no credential.
         """
         accept = {"accept": self.stream_accept if stream else "application/json"}
-        plain = {**_JSON, **accept, **self.headers}
-        call.headers = await self._authorised(call, Outgoing(method, url, plain, body)) or plain
+        call.headers = {**_JSON, **accept, **self.headers}
+        if self.authorise is not None:
+            plain = Outgoing(method, url, call.headers, body)
+            call.headers = await self._authorised(call, plain) or call.headers
         left = call.left()
         if left <= 0.0:
             text = "no time left to send"
@@ -317,10 +319,21 @@ class Engine:
 
 def _written(call: Call, content: Mapping[str, object]) -> bytes:
     try:
-        return _encode(content).encode()
+        return _quickly(content) or _encode(content).encode()
     except (TypeError, ValueError, RecursionError) as error:
         message = f"the request cannot be written as JSON: {error}"
         raise call.inline(Kind.INVALID_REQUEST, message) from error
+
+
+def _quickly(content: Mapping[str, object]) -> bytes | None:
+    """The body by a quarter of json's time; None for what json must judge, NaN among it."""
+    from pydantic_core import to_json  # noqa: PLC0415  costs 20 ms, of the first call
+
+    try:
+        raw = to_json(content)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return None if b"NaN" in raw or b"Infinity" in raw else raw
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ Source: spec errors, spec wire "Streams".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Protocol
 
 from structguard.errors import ProviderError, redact
@@ -25,6 +25,9 @@ from structguard.types import (
     Refusal,
 )
 from structguard.wire.base import BadReply, StreamDecoder, Wire, is_reasoning
+
+_OURS = frozenset({"provider", "requests", "enforced"})
+_CARRIED = tuple(one.name for one in fields(Completion) if one.name not in _OURS)
 
 
 class Sender(Protocol):
@@ -153,8 +156,9 @@ def _raised(call: Call, route: Route, failure: Failure) -> ProviderError:
 def _signed(provider: str, call: Call, asked: Format | None, reply: Completion) -> Completion:
     """The reply with who gave it and what it cost; a format that was left out is not enforced."""
     left_out = call.format is not None and asked is None
-    return replace(
-        reply,
+    # dataclasses.replace costs three times as much.
+    return Completion(
+        **{name: getattr(reply, name) for name in _CARRIED},
         provider=provider,
         requests=call.requests,
         enforced=False if left_out else reply.enforced,

@@ -32,6 +32,7 @@ _APIS: Mapping[str, Api] = {
 }
 _CHAT, _RESPONSES = "/chat/completions", "/responses"
 _join = lru_cache(maxsize=256)(join)
+_sibling = lru_cache(maxsize=256)(sibling)
 
 
 def checked_api(api: str | None, where: str) -> Api | None:
@@ -100,18 +101,18 @@ class Endpoints:
 
     def beside(self, path: str) -> str:
         """Another path of the same endpoint, such as `/models`."""
-        chat = sibling(self.base_url, _CHAT, path)
+        chat = _sibling(self.base_url, _CHAT, path)
         return chat if chat is not None else _join(self.base_url, path)
 
     def can_derive(self) -> bool:
         """Whether the Responses URL is known."""
         if self.responses is not None:
             return True
-        query_of_chat = "?" in self.base_url and sibling(self.base_url, _CHAT, "") is not None
+        query_of_chat = "?" in self.base_url and _sibling(self.base_url, _CHAT, "") is not None
         return not placeholders(self.base_url) and not query_of_chat
 
     def _chat(self) -> str:
-        if sibling(self.base_url, _CHAT, _CHAT) is not None:
+        if _sibling(self.base_url, _CHAT, _CHAT) is not None:
             return self.base_url
         return _join(self.base_url, _CHAT)
 

@@ -174,7 +174,18 @@ async def test_what_the_wire_cannot_carry_is_an_error_and_nothing_is_sent(
     assert httpserver.log == []
 
 
-@pytest.mark.parametrize("value", [object(), float("nan")])
+@pytest.mark.parametrize("value", ["NaN", "Infinity ≥ 1", "\ud800", {"é": [1.5, None, True]}])
+async def test_any_json_value_is_written_as_it_is(
+    provider: OpenAICompat, value: object, httpserver: HTTPServer
+) -> None:
+    served = script(httpserver, "/v1/chat/completions", CHAT)
+    await provider.complete(ask(extra_body={"x": value}))
+    (body,) = served.bodies
+    assert isinstance(body, dict)
+    assert body["x"] == value
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), float("-inf"), {1, object()}])
 async def test_a_body_that_is_no_json_is_an_error_and_nothing_is_sent(
     provider: OpenAICompat, value: object, httpserver: HTTPServer
 ) -> None:
