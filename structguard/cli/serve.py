@@ -109,12 +109,16 @@ def _serve(config: Config, args: argparse.Namespace) -> int:
 
     server = Server(_server_config(config, args, create_app(config)))
     # uvicorn raises the signal that stopped it once more when all is closed: then it is done.
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.signal(signal.SIGTERM, _stopped)
     try:
         server.run()
     except SystemExit:
         return 3
     return 0 if server.started else 3
+
+
+def _stopped(number: int, frame: object) -> None:
+    """All is closed already."""
 
 
 def _serve_many(config: Config, args: argparse.Namespace) -> int:
@@ -148,7 +152,7 @@ def _server_config(
     from uvicorn import Config as ServerConfig  # noqa: PLC0415
 
     return ServerConfig(
-        app,  # type: ignore[arg-type]  ours is typed more loosely
+        app,  # type: ignore[arg-type]  # ours is typed more loosely
         factory=isinstance(app, str),
         host=args.host,
         port=args.port,

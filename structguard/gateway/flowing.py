@@ -37,6 +37,7 @@ class RawStream:
         self._blocks = blocks
         self._head = head
         self._healer: StreamHealer | None = None
+        self._number = 0
 
     def heal(self, asked: Callable[[], Format | None], *, degraded: bool) -> None:
         """The text must become bare JSON that fits."""
@@ -99,12 +100,19 @@ class RawStream:
         for one in out:
             if self.api == "chat" and _finishes(one):
                 put(one, "metadata", self.served.headers())
-            yield spoken(one, self.api)
+            yield self._spoken(one)
+
+    def _spoken(self, event: object) -> bytes:
+        """An event as bytes; where deltas were joined, the numbers must have no gap."""
+        if self.api == "responses":
+            put(event, "sequence_number", self._number)
+            self._number += 1
+        return spoken(event, self.api)
 
     def _rest(self) -> bytes:
         if self._healer is None:
             return b""
-        return b"".join(spoken(event, self.api) for event in self._healer.rest())
+        return b"".join(self._spoken(event) for event in self._healer.rest())
 
     async def aclose(self) -> None:
         """Close the connection, or give it back if the stream is at its end."""
