@@ -12,16 +12,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ParamSpec, TypeVar, cast
 
-from structguard.clients.replies import is_answer
+from structguard.clients.results import answers, at_once
 from structguard.events import Observer
 from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, tell
 from structguard.memo import Memo
 from structguard.memo.keys import routing_digest
 from structguard.options import Policy
-from structguard.refusal import RequestFacts, refusal_of
+from structguard.refusal import RequestFacts, refusal_of, status_of
 from structguard.schema import advise, as_format, digest
 from structguard.service import Clock
-from structguard.types import Api, Completion, Flag, Format, JsonSchema, MemoKey, as_mapping
+from structguard.types import (
+    Flag,
+    Format,
+    JsonObject,
+    JsonSchema,
+    MemoKey,
+    as_mapping,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -51,12 +58,17 @@ class FunctionGuard:
     def plan(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> FunctionCall:
         """The call as the flow sees it; a wrong call is the function's own TypeError."""
         bound = self.signature.bind(*args, **kwargs)
-        values = {**bound.arguments}
+        values: dict[str, object] = {}
         for name, parameter in self.signature.parameters.items():
-            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                values.update(as_mapping(values.pop(name, None)) or {})
+            value = bound.arguments.get(name, parameter.default)
+            if parameter.kind is parameter.VAR_KEYWORD:
+                values.update(as_mapping(value) or {})
+            elif value is not parameter.empty:
+                values[name] = value
         given = values.get(self.format)
-        wanted = None if _is_absent(given) else as_format(given)
+        is_given = self.format not in self.signature.parameters or self.format in bound.arguments
+        asks = not _is_absent(given) if is_given else _is_format(given)
+        wanted = as_format(given) if asks else None
         return FunctionCall(
             guard=self,
             bound=bound,
@@ -72,9 +84,6 @@ class FunctionGuard:
         if callable(self.model):
             return self.model(*args, **kwargs)
         named = values.get(self.model)
-        if named is None and self.model in self.signature.parameters:
-            default = self.signature.parameters[self.model].default
-            named = None if default is inspect.Parameter.empty else default
         return named if isinstance(named, str) else ""
 
 
@@ -129,13 +138,21 @@ class FunctionCall:
 
     def degraded(self) -> FunctionCall:
         """The same call, the format left out where it has a default, else None in its place."""
-        parameter = self.guard.signature.parameters.get(self.guard.format)
-        optional = parameter is None or (
-            parameter.default is not inspect.Parameter.empty
-            and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
-        )
-        changed = self._rebound({self.guard.format: _ABSENT if optional else None})
+        changed = self._rebound({self.guard.format: self._instead()})
         return replace(self, bound=changed, guardable=False)
+
+    def _instead(self) -> object:
+        """What stands in the format's place; a default that is itself a format is no way out."""
+        parameters = self.guard.signature.parameters
+        parameter = parameters.get(self.guard.format)
+        if parameter is None:
+            return _ABSENT
+        if parameter.default is parameter.empty or _is_format(parameter.default):
+            return None
+        by_place = parameter.kind is parameter.POSITIONAL_ONLY or any(
+            p.kind is p.VAR_POSITIONAL for p in parameters.values()
+        )  # then nothing may be missing before what follows
+        return parameter.default if by_place else _ABSENT
 
     def within(self, seconds: float | None) -> FunctionCall:
         """The same call with what is left of its own time-out."""
@@ -166,9 +183,6 @@ class FunctionCall:
         return advise(self.format.schema) if isinstance(self.format, JsonSchema) else ""
 
 
-_REPLIES: tuple[tuple[Api, str], ...] = (("chat", "choices"), ("responses", "output"))
-
-
 class _Absent:
     """Stands for an argument that is left out."""
 
@@ -181,9 +195,16 @@ def _is_absent(given: object) -> bool:
     return given is None or type(given).__name__ in ("NotGiven", "Omit")
 
 
+def _is_format(default: object) -> bool:
+    """Whether a default asks for JSON by itself; an unknown mark for "not given" does not."""
+    return isinstance(default, Mapping | type | JsonSchema | JsonObject)
+
+
 def guard_function(guard: FunctionGuard) -> Callable[..., object]:
     """The guarded twin of a function, sync or async as it is."""
-    twin = _async_twin(guard) if inspect.iscoroutinefunction(guard.function) else _sync_twin(guard)
+    called = getattr(guard.function, "__call__", None)  # noqa: B004  of an object: is that async?
+    is_async = any(map(inspect.iscoroutinefunction, (guard.function, called)))
+    twin = _async_twin(guard) if is_async else _sync_twin(guard)
     setattr(twin, _MARK, True)
     return twin
 
@@ -201,7 +222,7 @@ def _sync_twin(guard: FunctionGuard) -> Callable[..., object]:
         def send(effect: Send[FunctionCall]) -> Sent[object]:
             bound = turn.bound(effect)
             try:
-                return turn.sent(function(*bound.args, **bound.kwargs))
+                return turn.sent(at_once(function(*bound.args, **bound.kwargs)))
             except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
                 return turn.failed(error)
 
@@ -264,7 +285,7 @@ class _Turn:
 
     def sent(self, value: object) -> Sent[object]:
         """A send that came back."""
-        return Sent(value=value, status=200, answered=_answers(value))
+        return Sent(value=value, status=200, answered=answers(value))
 
     def failed(self, error: Exception) -> Sent[object]:
         """A send that failed, judged by what the first send carried."""
@@ -275,12 +296,11 @@ class _Turn:
             unnamed=policy.unnamed,
             also_statuses=policy.also_statuses,
         )
-        status = getattr(error, "status_code", None)
         left = None if self.deadline is None else self.deadline - self.clock()
         return Sent(
             error=error,
             refusal=refusal,
-            status=status if isinstance(status, int) else 400,
+            status=status_of(error),
             left=left,
         )
 
@@ -296,20 +316,6 @@ class _Turn:
         attach(served.value, told)
         tell(told)
         return served.value
-
-
-def _answers(value: object) -> bool:
-    """Whether a result can be seen to hold an answer; a stream or None cannot."""
-    if isinstance(value, str | bytes):
-        return bool(value.strip())
-    if isinstance(value, Completion):
-        return value.answered and value.finish != "length"
-    if value is None or hasattr(value, "__next__") or hasattr(value, "__anext__"):
-        return False
-    for api, field in _REPLIES:
-        if hasattr(value, field) or field in (as_mapping(value) or {}):
-            return is_answer(value, api)
-    return "error" not in (as_mapping(value) or {})
 
 
 def is_guarded(function: object) -> bool:

@@ -47,7 +47,7 @@ from structguard.clients.replies import (
 from structguard.clients.streams import StreamHealer, gives_answer
 from structguard.errors import redact
 from structguard.options import Policy
-from structguard.refusal import RequestFacts, refusal_of
+from structguard.refusal import RequestFacts, refusal_of, status_of
 from structguard.types import Refusal
 
 
@@ -83,8 +83,7 @@ class Exchange:
         refusal = refusal_of(
             error, facts=facts, unnamed=policy.unnamed, also_statuses=policy.also_statuses
         )
-        status = getattr(error, "status_code", None)
-        return refusal, status if isinstance(status, int) else 200
+        return refusal, status_of(error)
 
     def take(self, reply: Any) -> Any:
         """What the SDK's `request` gave, looked into: a stream, a raw response, a whole reply."""

@@ -207,7 +207,10 @@ class _Turn(Generic[C, T]):
         if retried.error is not None:
             if retried.refusal is not None and retried.refusal.rule == refusal.rule:
                 self.view.pause(self.call.key)
-            raise self.unhandled(refusal, "retry_failed", retried.error) from error
+            failure = self.unhandled(refusal, "retry_failed", retried.error)
+            if failure is error:  # one object raised twice must not become its own cause
+                raise failure
+            raise failure from error
         if retried.answered:
             yield from self.remember(refusal, sent.status, expired)
         return self.served(retried, enforced=False, requests=2, refusal=refusal)

@@ -21,7 +21,7 @@ from structguard.flow.prompt import instruction
 from structguard.memo import Memo
 from structguard.memo.keys import routing_digest
 from structguard.options import Policy
-from structguard.refusal import RequestFacts, detect_refusal, refusal_of
+from structguard.refusal import RequestFacts, detect_refusal, refusal_of, status_of
 from structguard.schema import advise, as_format, digest
 from structguard.service import Clock, Complete, EventStream, OpenStream, Provider, Status
 from structguard.types import (
@@ -207,7 +207,8 @@ class Degrade:
     def _failed(self, call: RequestCall, error: Exception, budget: _Budget) -> Sent[Any]:
         budget.spent += error.requests if isinstance(error, ProviderError) else 1
         left = None if budget.deadline is None else budget.deadline - self.clock()
-        return Sent(error=error, refusal=self._judge(call, error), status=_status(error), left=left)
+        refusal, status = self._judge(call, error), status_of(error)
+        return Sent(error=error, refusal=refusal, status=status, left=left)
 
     def _judge(self, call: RequestCall, error: Exception) -> Refusal | None:
         """The verdict that rides on the error, else a judgement of our own by the first send."""
@@ -326,6 +327,8 @@ class Protected:
         await self.aclose()
 
     def __getattr__(self, name: str) -> object:
+        if name == "provider":  # a copy that is not yet filled: no way round and round
+            raise AttributeError(name)
         return getattr(self.provider, name)
 
     def __repr__(self) -> str:
@@ -375,13 +378,6 @@ def _is_sign(event: StreamEvent) -> bool:
 
 def _answers(reply: Completion) -> bool:
     return reply.answered and (reply.finish != "length" or bool(reply.tool_calls))
-
-
-def _status(error: Exception) -> int | None:
-    if isinstance(error, ProviderError):
-        return error.failure.status
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
 
 
 def _marked(reply: Completion, served: Served[Any], budget: _Budget) -> Completion:

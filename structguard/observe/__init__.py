@@ -1,3 +1,3 @@
 """Sinks for events: `log_events` writes them with the standard library's logging."""
 
-from structguard.observe.log import log_events as log_events
+from structguard.observe.log import Careful as Careful, log_events as log_events

@@ -8,11 +8,25 @@ call that nobody rescues. Source: spec guard §2 "Log", spec errors §3.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import assert_never
 
 import structguard.events as ev
 
 _log = logging.getLogger("structguard")
+
+
+@dataclass(frozen=True, slots=True)
+class Careful:
+    """An observer whose own fault is logged: no call fails by being watched."""
+
+    observer: ev.Observer
+
+    def __call__(self, event: ev.Event, /) -> None:
+        try:
+            self.observer(event)
+        except Exception:  # noqa: BLE001  told, not hidden
+            _log.exception("an observer failed on %s", type(event).__name__)
 
 
 def log_events(event: ev.Event, /) -> None:

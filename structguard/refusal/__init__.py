@@ -6,5 +6,9 @@ Was the *format* refused? Pure judgement over status, body and what was sent; a 
 """
 
 from structguard.refusal.facts import RequestFacts as RequestFacts, request_facts as request_facts
-from structguard.refusal.foreign import is_refusal as is_refusal, refusal_of as refusal_of
+from structguard.refusal.foreign import (
+    is_refusal as is_refusal,
+    refusal_of as refusal_of,
+    status_of as status_of,
+)
 from structguard.refusal.judge import detect_refusal as detect_refusal

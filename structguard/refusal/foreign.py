@@ -91,6 +91,12 @@ def refusal_of(
     )
 
 
+def status_of(exc: BaseException) -> int | None:
+    """The HTTP status of the answer that `refusal_of` judges; None where no answer arrived."""
+    answer = _provider_answer(exc) if isinstance(exc, ProviderError) else _answer(exc)
+    return None if answer is None else answer[0]
+
+
 def _provider_answer(error: ProviderError) -> tuple[int, str] | None:
     failure = error.failure
     if failure.status is None or failure.own_timeout or failure.network:
