@@ -82,7 +82,6 @@ button:hover{background:var(--badbg);border-color:var(--bad)}
 footer{color:var(--dim);font-size:13px;padding-top:6px;padding-bottom:36px;overflow-wrap:anywhere;
 display:flex;flex-wrap:wrap;gap:4px 18px}
 @media(max-width:1040px){.tiles{grid-template-columns:repeat(4,1fr)}}
-@media(max-width:560px){.tiles{grid-template-columns:repeat(2,1fr)}}
 @media(max-width:860px){
 header,main,footer{padding-left:14px;padding-right:14px}
 .about{margin-left:0;width:100%}
@@ -93,7 +92,7 @@ header,main,footer{padding-left:14px;padding-right:14px}
 .stack tr{display:block;border-top:1px solid var(--line);padding:12px 0}
 .stack tbody tr:first-child{border-top:0;padding-top:0}
 .stack td{display:block;border:0;padding:3px 0;text-align:left}
-.stack td.num{text-align:left}
+.stack td.when,.stack td.num{display:inline-block;margin-right:18px}
 .stack td[data-label]::before{content:attr(data-label) " ";color:var(--dim);font-size:13px}
 .stack td.act{padding-top:8px}
 .quantiles{font-size:12.5px}
@@ -101,6 +100,9 @@ header,main,footer{padding-left:14px;padding-right:14px}
 .quantiles td.num{white-space:nowrap}
 .pill{white-space:normal}
 .row .pill{white-space:nowrap;flex:none}
+}
+@media(max-width:560px){
+.tiles{grid-template-columns:repeat(2,1fr)}
 .stack button{width:100%;padding:9px}
 }
 @media print{button{display:none}.card,.tiles{break-inside:avoid}}
