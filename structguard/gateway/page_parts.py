@@ -17,6 +17,7 @@ from structguard.gateway.snapshot import ChainRow, ProviderRow, Snapshot
 from structguard.layers.partition import LinkView
 from structguard.memo.entry import Entry
 
+SHOWN = 200  # memo entries, the last confirmed first
 FORGET_PATH = "/forget"
 """POST here, urlencoded: `csrf` and `entry`, the id of a memo entry; answered by a 303 to the page."""
 
@@ -133,10 +134,14 @@ def memo(snapshot: Snapshot) -> Html:
         ("num", "Saved"),
         ("", ""),
     )
+    newest = sorted(snapshot.entries, key=lambda entry: -entry.confirmed)[:SHOWN]
+    left = len(snapshot.entries) - len(newest)
+    more = f"{left:,} older not shown: structguard memo list" if left else ""
     return _card(
         "Memo",
         sub,
-        _table("stack memo", heads, [_entry(one, snapshot) for one in snapshot.entries]),
+        _table("stack memo", heads, [_entry(one, snapshot) for one in newest]),
+        tag("p", "empty", more) if more else Html(""),
     )
 
 

@@ -72,6 +72,7 @@ class RedisStore:
             import redis.asyncio as library  # noqa: PLC0415  an extra
             from redis.asyncio.retry import Retry  # noqa: PLC0415
             from redis.backoff import NoBackoff  # noqa: PLC0415
+            from redis.exceptions import ConnectionError as RedisConnectionError  # noqa: PLC0415
         except ImportError as error:
             raise MissingExtra("a response store in Redis", "redis") from error
         pool = library.BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
@@ -80,7 +81,8 @@ class RedisStore:
             timeout=TIMEOUT,
             socket_timeout=TIMEOUT,
             socket_connect_timeout=TIMEOUT,
-            retry=Retry(NoBackoff(), 1),  # a connection that a restart cut; every script may repeat
+            # a connection that a restart cut is made anew; what took too long is not asked twice
+            retry=Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
         )
         self._client = library.Redis.from_pool(pool)
         self._put = self._client.register_script(_PUT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -46,6 +47,11 @@ class RedisServer:
             except OSError:
                 time.sleep(0.02)  # noqa: TID251  a real program starts in real time
         raise AssertionError("redis-server does not answer")
+
+    def freeze(self, *, frozen: bool) -> None:
+        """It keeps its connections and answers nothing; or goes on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP if frozen else signal.SIGCONT)
 
     def stop(self) -> None:
         if self._process is not None:

@@ -67,7 +67,16 @@ def test_every_memo_entry_is_shown_with_its_evidence_and_a_button_to_forget_it()
     forms = read.all("form")
     assert all(form == {"method": "post", "action": "/forget"} for form in forms)
     hidden = [(one["name"], one["value"]) for one in read.all("input")]
-    assert hidden == [pair for one in ENTRIES for pair in (("csrf", "token"), ("entry", one.id))]
+    newest = sorted(ENTRIES, key=lambda entry: -entry.confirmed)
+    assert hidden == [pair for one in newest for pair in (("csrf", "token"), ("entry", one.id))]
+
+
+def test_a_large_memo_shows_its_newest_entries_and_says_how_many_are_left() -> None:
+    many = [replace(ENTRIES[0], model=f"model-{n}", confirmed=NOW - n) for n in range(1234)]
+    read = Read(render(replace(FRESH, entries=many[::-1])))
+    assert len(read.all("form")) == 200
+    assert "model-0 " in read.text
+    assert "1,034 older not shown: structguard memo list" in read.text
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from structguard.errors import MissingExtra
+from structguard.gateway import store_redis
 from structguard.gateway.store import StoreTrouble, open_store
 from tests.gateway.redis_server import RedisServer
 from tests.gateway.test_store import DAY, MIB, turn
@@ -43,6 +44,56 @@ async def test_connections_cut_by_a_quick_restart_cost_no_error(redis_server: Re
     redis_server.start()
     for number in range(20):
         await store.put("a", str(number), turn())
+    await store.aclose()
+
+
+async def test_a_server_that_hangs_is_a_clear_error_in_bounded_time(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_redis, "TIMEOUT", 0.2)
+    store = open_store(redis_server.url, expiry=DAY, limit_bytes=MIB)
+    await store.put("a", "x", turn())
+    redis_server.freeze(frozen=True)
+    try:
+        before = anyio.current_time()
+        with pytest.raises(StoreTrouble, match=r"(?i)timeout"):
+            await store.get("a", "x")
+        assert anyio.current_time() - before < 0.39  # asked once
+    finally:
+        redis_server.freeze(frozen=False)
+    assert await store.get("a", "x") == turn()
+    await store.aclose()
+
+
+async def test_a_restart_under_load_loses_no_call_and_hangs_none(redis_server: RedisServer) -> None:
+    store = open_store(redis_server.url, expiry=DAY, limit_bytes=MIB)
+    served, failed = set[str](), set[str]()
+
+    async def call(name: str) -> None:
+        try:
+            await store.put("a", name, turn(name))
+            assert await store.get("a", name) in (turn(name), None)  # gone with the old server
+            served.add(name)
+        except StoreTrouble:
+            failed.add(name)
+
+    async def caller(number: int) -> None:
+        for turn_number in range(40):
+            await call(f"{number}-{turn_number}")
+            await anyio.sleep(0.01)
+
+    with anyio.fail_after(40):
+        async with anyio.create_task_group() as tasks:
+            for number in range(40):  # more than there are connections
+                tasks.start_soon(caller, number)
+            await anyio.sleep(0.1)
+            redis_server.stop()
+            await anyio.sleep(0.2)
+            redis_server.start()
+    assert len(served) + len(failed) == 1600
+    assert failed
+    await call("after")
+    assert "after" in served
     await store.aclose()
 
 

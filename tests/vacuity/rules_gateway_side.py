@@ -140,9 +140,16 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "cut-connections-are-tried-once-more",
         "store_redis",
-        "Retry(NoBackoff(), 1)",
-        "Retry(NoBackoff(), 0)",
+        "Retry(NoBackoff(), 1,",
+        "Retry(NoBackoff(), 0,",
         "test_store_redis.py::test_connections_cut_by_a_quick_restart_cost_no_error",
+    ),
+    _rule(
+        "what-took-too-long-is-not-asked-twice",
+        "store_redis",
+        "supported_errors=(RedisConnectionError,)",
+        "supported_errors=(RedisConnectionError, Exception)",
+        "test_store_redis.py::test_a_server_that_hangs_is_a_clear_error_in_bounded_time",
     ),
     _rule(
         "every-token-is-compared",
