@@ -105,7 +105,7 @@ class Core:
             raise ApiError(400, "model is missing", param="model")
         self.upstreams.links(turn.model)
         self.client_headers(exchange)
-        if self.busy >= self.config.limits.concurrent:
+        if self.busy > self.config.limits.concurrent:  # this one is counted
             raise ApiError(
                 429,
                 "the gateway serves as many requests as it may",

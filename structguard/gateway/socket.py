@@ -138,11 +138,11 @@ class _Connection:
 
     async def _respond(self, body: dict[str, object]) -> None:
         core, endpoint = self.sockets.core, self.sockets.endpoint
-        turn = core.checked(
-            self.exchange, "responses", body, None, self.caller, schema_responses.fault
-        )
         core.busy += 1
         try:
+            turn = core.checked(
+                self.exchange, "responses", body, None, self.caller, schema_responses.fault
+            )
             run = await endpoint.prepared(turn, self.caller, self.local)
             async with endpoint.streaming(run) as (blocks, _):
                 async for block in blocks:
@@ -179,4 +179,5 @@ class _Connection:
         await self.exchange.send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
 
     async def _tell(self, error: ApiError) -> None:
-        await self._send({"type": "error", "status": error.status, "error": error.error})
+        told = {**error.error, "code": error.code or error.type}  # here the code is required
+        await self._send({"type": "error", "status": error.status, "error": told})

@@ -211,7 +211,7 @@ def test_tools_that_agents_send_along_are_left_out_with_a_warning(
 def test_what_the_document_allows_is_taken(
     translated: Running, fields: Json, *, stream: bool
 ) -> None:
-    reply = translated.post("/v1/responses", response("text", **fields, **{"stream": stream}))
+    reply = translated.post("/v1/responses", response("text", **fields, stream=stream))
     assert reply.status_code == 200, reply.text
     final = check_stream(reply.text) if stream else check_resource(reply.json())
     assert final["store"] is (fields.get("store") is not False)

@@ -1,0 +1,203 @@
+"""What came before: stored responses, references, compaction, the WebSocket's own turns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+from tests.gateway.conformance import check, check_resource, check_stream
+from tests.gateway.upstream import Upstream, upstream
+from tests.gateway.world import Running, response, running, settings
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Upstream]:
+    with upstream() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def gateway(served: Upstream) -> Iterator[Running]:
+    with running(settings(served.base_url)) as made:
+        yield made
+
+
+def said(served: Upstream) -> list[tuple[str, object]]:
+    """Role and content of each message the upstream was last asked with."""
+    return [(m["role"], m["content"]) for m in served.asked[-1]["messages"]]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_previous_response_brings_its_conversation(
+    gateway: Running, served: Upstream, *, stream: bool
+) -> None:
+    reply = gateway.post("/v1/responses", response("text", input="One?", stream=stream))
+    first = check_stream(reply.text) if stream else reply.json()
+    body = response("text", input="Two?", previous_response_id=first["id"])
+    second = check_resource(gateway.post("/v1/responses", body).json())
+    assert second["previous_response_id"] == first["id"]
+    body = response("text", input="Three?", previous_response_id=second["id"])
+    gateway.post("/v1/responses", body)
+    morning = ("assistant", "Good morning.")
+    assert said(served) == [
+        ("user", "One?"), morning, ("user", "Two?"), morning, ("user", "Three?")
+    ]  # fmt: skip
+
+
+def test_a_stored_response_can_be_read_listed_and_deleted(gateway: Running) -> None:
+    made = gateway.post("/v1/responses", response("text", input="One?")).json()
+    where = f"/v1/responses/{made['id']}"
+    assert gateway.get(where).json() == made
+    items = gateway.get(f"{where}/input_items").json()
+    assert items["data"][0]["content"] == [{"type": "input_text", "text": "One?"}]
+    assert items["has_more"] is False
+    check("ItemField", items["data"][0])
+    assert gateway.client.delete(where).json()["deleted"] is True
+    for reply in (gateway.get(where), gateway.client.delete(where)):
+        assert (reply.status_code, reply.json()["error"]["code"]) == (404, "response_not_found")
+
+
+def test_store_false_keeps_nothing_and_says_so(gateway: Running) -> None:
+    made = gateway.post("/v1/responses", response("text", store=False)).json()
+    assert made["store"] is False
+    body = response("text", previous_response_id=made["id"])
+    reply = gateway.post("/v1/responses", body)
+    error = reply.json()["error"]
+    assert (reply.status_code, error["code"]) == (400, "previous_response_not_found")
+    assert error["param"] == "previous_response_id"
+
+
+def test_another_credential_does_not_find_a_response(gateway: Running) -> None:
+    made = gateway.post("/v1/responses", response("text"), authorization="Bearer one").json()
+    where = f"/v1/responses/{made['id']}"
+    assert gateway.get(where, authorization="Bearer two").status_code == 404
+    assert gateway.get(where, authorization="Bearer one").status_code == 200
+
+
+def test_an_item_is_found_by_its_reference(gateway: Running, served: Upstream) -> None:
+    first = gateway.post("/v1/responses", response("text", input="One?")).json()
+    item = {"type": "item_reference", "id": first["output"][0]["id"]}
+    body = response("text", previous_response_id=first["id"])
+    body["input"] = [item, {"role": "user", "content": "Two?"}]
+    assert gateway.post("/v1/responses", body).status_code == 200
+    assert said(served)[-2:] == [("assistant", "Good morning."), ("user", "Two?")]
+    body["input"] = [{"type": "item_reference", "id": "msg_unknown"}]
+    reply = gateway.post("/v1/responses", body)
+    assert (reply.status_code, reply.json()["error"]["param"]) == (400, "input[0].id")
+
+
+def test_a_compacted_conversation_goes_on_from_its_summary(
+    gateway: Running, served: Upstream
+) -> None:
+    conversation = [
+        {"role": "user", "content": "One?"},
+        {"type": "message", "role": "assistant",
+         "content": [{"type": "output_text", "text": "An answer."}]},
+        {"role": "user", "content": "Two?"},
+    ]  # fmt: skip
+    body = {"model": "text", "input": conversation}
+    compact = gateway.post("/v1/responses/compact", body).json()
+    check("CompactResource", compact)
+    kinds = [item["type"] for item in compact["output"]]
+    assert kinds == ["message", "message", "compaction"]
+    assert "Good morning." not in json.dumps(compact)
+    body = {"model": "text", "input": [*compact["output"], {"role": "user", "content": "Go on."}]}
+    assert gateway.post("/v1/responses", body).status_code == 200
+    told = [content for role, content in said(served) if role == "system"]
+    assert told == ["Summary of the conversation so far:\nGood morning."]
+    body["input"] = [{"type": "compaction", "encrypted_content": "sgc1.!!!"}]
+    assert gateway.post("/v1/responses", body).status_code == 400
+
+
+@pytest.fixture
+def socket(gateway: Running) -> Iterator[ClientConnection]:
+    url = gateway.url.replace("http", "ws") + "/v1/responses"
+    with connect(url, proxy=None) as connection:
+        yield connection
+
+
+def turn(socket: ClientConnection, **body: object) -> list[Json]:
+    """The events of one response, or the one error."""
+    socket.send(json.dumps({"type": "response.create", **body}))
+    events: list[Json] = []
+    while True:
+        event: Json = json.loads(socket.recv(timeout=10))
+        events.append(event)
+        if event["type"].partition(".")[2] in {"completed", "failed", "incomplete"} or (
+            event["type"] == "error" and "status" in event
+        ):
+            return events
+
+
+def test_a_socket_serves_turns_one_after_another_and_keeps_its_own(
+    socket: ClientConnection, gateway: Running, served: Upstream
+) -> None:
+    first = turn(socket, model="text", input="One?", store=False)
+    final = check_resource(first[-1]["response"])
+    assert [event["sequence_number"] for event in first] == list(range(len(first)))
+    second = turn(socket, model="text", input="Two?", previous_response_id=final["id"])
+    assert second[-1]["type"] == "response.completed"
+    assert said(served)[0] == ("user", "One?")
+    assert gateway.get(f"/v1/responses/{final['id']}").status_code == 404
+
+
+def test_a_failed_turn_evicts_what_it_referenced(
+    socket: ClientConnection, served: Upstream
+) -> None:
+    served.errors["down"] = (500, {"error": {"message": "oops"}}, {})
+    final = turn(socket, model="text", input="One?", store=False)[-1]["response"]
+    failed = turn(socket, model="down", input="Two?", previous_response_id=final["id"])[-1]
+    assert (failed["type"], failed["status"]) == ("error", 502)
+    check("WebSocketErrorEvent", failed)
+    again = turn(socket, model="text", input="Two?", previous_response_id=final["id"])[-1]
+    assert again["error"]["code"] == "previous_response_not_found"
+
+
+def test_a_prewarmed_turn_asks_no_model_and_can_be_built_on(
+    socket: ClientConnection, served: Upstream
+) -> None:
+    before = len(served.asked)
+    warm = turn(socket, model="text", input="Context.", generate=False)
+    assert len(served.asked) == before
+    turn(socket, model="text", input="One?", previous_response_id=warm[-1]["response"]["id"])
+    assert said(served) == [("user", "Context."), ("user", "One?")]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "param"),
+    [
+        ("{", 400, None),
+        ('{"type": "other"}', 400, "type"),
+        ('{"type": "response.create", "model": "text"}', 400, "input"),
+        ('{"type": "response.create", "model": "text", "input": "x", "background": true}',
+         400, "background"),
+    ],
+)  # fmt: skip
+def test_a_message_that_is_wrong_is_an_error_and_the_socket_lives(
+    socket: ClientConnection, text: str, status: int, param: str | None
+) -> None:
+    socket.send(text)
+    error = json.loads(socket.recv(timeout=5))
+    check("WebSocketErrorEvent", error)
+    assert (error["status"], error["error"]["param"]) == (status, param)
+    assert turn(socket, model="text", input="One?")[-1]["type"] == "response.completed"
+
+
+def test_turns_on_disk_are_shared_between_gateways(
+    served: Upstream, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    url = f"disk:{tmp_path_factory.mktemp('store')}"
+    with (
+        running(settings(served.base_url, store={"url": url})) as one,
+        running(settings(served.base_url, store={"url": url})) as two,
+    ):
+        first = one.post("/v1/responses", response("text", input="One?")).json()
+        body = response("text", input="Two?", previous_response_id=first["id"])
+        assert two.post("/v1/responses", body).status_code == 200
+    assert said(served)[0] == ("user", "One?")
