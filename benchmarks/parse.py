@@ -9,6 +9,7 @@ Writes docs/parse-benchmark.md and the chart beside it, and prints the same tabl
 from __future__ import annotations
 
 import json
+import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,27 +19,35 @@ from benchmarks.parse_peers import Peer, installed, structguard
 from benchmarks.parse_speed import clean, hostile_rows, lenient, peer_rows
 from structguard import schema as schemas
 from tests.reading.reasons import REASONS
-from tests.reading.rows import DATA, TABLES, Row, outputs, own, verdict, yardstick
+from tests.reading.rows import DATA, NONE, TABLES, Row, outputs, own, verdict, yardstick
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FUZZ = DOCS / "parse-fuzz.md"
 OURS = "structguard"
+GIVE_UP = 5.0  # seconds of CPU for one answer; what takes longer is a miss
 FIRST_SIGHT = "316 / 7"  # right / silent on the 326 own rows when each half of them was new
 SHOWN = ("json_repair, schema", "jsonmend", "langchain")  # peers put to hostile texts
 
 
 def judged(read: Peer, row: Row) -> str:
-    """The verdict on one answer; what the schema catches or an exception is a miss."""
+    """The verdict on one answer; what the schema catches, or an exception, is nothing taken."""
+    signal.setitimer(signal.ITIMER_PROF, GIVE_UP)
     try:
         found = read(row.text, row.schema)
         said = verdict(row, found)
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        return "miss"
+        return verdict(row, NONE)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     if said == "silent" and isinstance(row.schema, dict) and not _fits(found, row.schema):
-        return "miss"
+        return verdict(row, NONE)
     return said
+
+
+def _too_slow(_signal: int, _frame: object) -> None:
+    raise TimeoutError
 
 
 def _fits(value: object, schema: Mapping[str, object]) -> bool:
@@ -177,6 +186,7 @@ def answers(readers: Mapping[str, Peer]) -> Iterator[str]:
 
 def main() -> None:
     """Print the report and write it."""
+    signal.signal(signal.SIGPROF, _too_slow)
     lines: list[str] = []
     for line in report():
         print(line, flush=True)

@@ -172,8 +172,10 @@ def string_was_key(cursor: Cursor) -> bool:
 def _was_closed_early(cursor: Cursor, key: str) -> bool:
     """Whether the key belongs to the object before it: objects beside that one have it too."""
     objects = [as_mapping(item) for item in cursor.top.items[-40:-1]]
+    if not objects or objects[-1] is None:
+        return False
     if len(cursor.stack) < 2 or cursor.stack[-2].members is None:
-        return any(item is not None for item in objects)
+        return True
     return any(item is not None and key in item for item in objects[:-1])
 
 

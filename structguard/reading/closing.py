@@ -9,6 +9,7 @@ Source: spec parse, step 9.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from structguard.reading.cursor import Cursor
 from structguard.reading.lookahead import (
@@ -31,7 +32,14 @@ from structguard.reading.lookahead import (
 )
 from structguard.reading.marks import MARK
 
-_JOINED = re.compile(r"\+\s{0,80}[\"']")
+_ELLIPSIS_ENDS = re.compile(r"(?:\.{3,9}|\u2026)\s{0,40}[,\]}\"']")
+# What must follow a quote and one of these characters for the quote to close.
+_SURE: Final = {
+    ".": _ELLIPSIS_ENDS,
+    "\u2026": _ELLIPSIS_ENDS,
+    "+": re.compile(r"\+\s{0,80}[\"']"),
+    "\\": re.compile(r"\\[,\]}]"),
+}
 # Words between a closing quote and the bracket: "12" USD}. By whether the quote was a single one.
 _JUNK = {
     single: re.compile(rf"[\w(][^{quote}\n,\[\]{{}}:]{{0,60}}[\]}}]\s{{0,80}}(?:[,\]}}]|\Z)")
@@ -83,14 +91,12 @@ def _at_other(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool
     """A quote is followed by neither comma nor bracket: is a comma missing, or is it a mark?"""
     text, end, top = cursor.text, cursor.end, cursor.top
     char = text[position]
-    if char == "\\":
-        return position + 1 < end and text[position + 1] in ",]}"
+    if (pattern := _SURE.get(char)) is not None:
+        return pattern.match(text, position, end) is not None
     if char in "`<[" and (text.startswith("```", position) or MARK.match(text, position, end)):
         return True
     if char in COLONS:
         return top.members is None and not inner and top.closer == "]"
-    if char == "+":
-        return _JOINED.match(text, position, end) is not None
     if "\n" in text[after:position]:
         return _last_quote(cursor, after) or _comma_missing(cursor, after, position, inner=inner)
     return (position > after and not inner) and (
@@ -116,6 +122,8 @@ def _comma_missing(cursor: Cursor, after: int, position: int, *, inner: bool) ->
         )
     if QUOTED_KEY.match(text, position, end):
         return True
+    if text[position] == "{" and len(cursor.stack) > 1 and cursor.stack[-2].members is None:
+        return QUOTED_KEY.match(text, position + 1, end) is not None
     key = BARE_KEY.match(text, position, end) if newline else None
     if key is None or top.bare:
         return key is not None

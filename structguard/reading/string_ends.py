@@ -99,7 +99,8 @@ def _restarted(cursor: Cursor, name: str, at: int) -> None:
             brace = cursor.text.rindex("{", 0, at)
             if _is_content(cursor, brace):
                 return
-            raise GiveUp("the object begins anew inside a string", at, brace)
+            root = frame is cursor.stack[0]
+            raise GiveUp("the object begins anew inside a string", at, brace if root else None)
 
 
 def _is_content(cursor: Cursor, brace: int) -> bool:

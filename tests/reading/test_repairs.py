@@ -170,3 +170,32 @@ def test_strict_values_are_still_found_when_the_budget_for_repairs_is_spent() ->
     }
     text = '{"a": 1 ' * 12_500 + '\n{"answer": "x"}'
     assert parse(text, schema).value == {"answer": "x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"rows": [{"a": 1}, "b": 2}', {"rows": [{"a": 1}], "b": 2}),
+        (
+            '{"rows": [{"a": 1, "b": 2}, {"a": 3}, "b": 4}]}',
+            {"rows": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]},
+        ),
+        ('[{"a": 1}, "x", "b": 2]', None),
+        ('["a" ... "b"]', ["a", "b"]),
+        ('{"a": 1 ... }', {"a": 1}),
+        ("[1, 2 ...]", [1, 2]),
+        ('{"a": "x" + 1}', None),
+        ('[{"a": 1 {"a": 2}]', [{"a": 1}, {"a": 2}]),
+        ('[{"a": "x" {"a": "y"}]', [{"a": "x"}, {"a": "y"}]),
+        ('{"a": "\\"x\\" said", \'b\': 1}', {"a": '"x" said', "b": 1}),
+        ("{'a': \"\\\\\\\\x\"}", {"a": "\\\\x"}),
+        ("{'a': \"\\ud83d\\ude00\"}", {"a": "\U0001f600"}),
+        ("{'a': '" + "\\mathrm \\frac'}", {"a": "\\mathrm \\frac"}),
+    ],
+)
+def test_structure_is_told_by_what_stands_around(text: str, value: object) -> None:
+    try:
+        found = parse(text).value
+    except ParseError:
+        found = None
+    assert found == value
