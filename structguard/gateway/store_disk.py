@@ -20,21 +20,38 @@ from structguard.gateway.clerk import Clerk
 from structguard.gateway.stored import Stored, StoreTrouble, decode, encode, fits, key_of
 from structguard.memo.damage import DATABASE, OURS, judge
 from structguard.memo.store import StoreFailure
-from structguard.memo.textcache import TextCache, patiently
+from structguard.memo.textcache import TextCache, TextDisk, patiently
 from structguard.service import Clock
 
 T = TypeVar("T")
 
+SWEEP_EVERY = 1.0  # seconds between two looks for what has expired
+
+
+class SizedDisk(TextDisk):
+    """Tells the library how large a text is, so that it keeps their sum."""
+
+    def store(
+        self, value: object, read: object, key: object = None
+    ) -> tuple[int, int, None, object]:
+        """(bytes, mode, file name, value) of a str."""
+        _, mode, filename, text = super().store(value, read, key)
+        return len(str(text).encode()), mode, filename, text
+
 
 class ResponseCache(TextCache):
-    """Texts with a bound on their bytes and their age; the library counts the bytes."""
+    """Texts with a bound on their bytes and their age."""
 
-    def keep(self, key: str, text: str, size: int, *, limit: int, since: float) -> None:
-        """Set one text; drop what was written before `since` and the oldest over the limit."""
+    def __init__(self, directory: str) -> None:
+        super().__init__(directory)
+        self._disk = SizedDisk(directory)
+
+    def keep(self, key: str, text: str, *, limit: int, before: float | None) -> None:
+        """Set one text; drop what was written `before`, and the oldest over the limit."""
         with self.transaction():
             self.put(key, text)
-            self._execute("UPDATE Cache SET size = ? WHERE key = ? AND raw = 1", (size, key))
-            self._execute("DELETE FROM Cache WHERE store_time <= ?", (since,))
+            if before is not None:
+                self._execute("DELETE FROM Cache WHERE store_time <= ?", (before,))
             while self._bytes() > limit:
                 self._execute(
                     "DELETE FROM Cache WHERE rowid IN"
@@ -69,6 +86,7 @@ class DiskStore:
         self._clerk = Clerk("structguard-responses")
         self._cache: ResponseCache | None = None
         self._inode = 0
+        self._swept = 0.0
 
     async def get(self, scope: str, id: str, /) -> Stored | None:  # noqa: A002
         """The turn, if it is there and has not expired."""
@@ -78,10 +96,13 @@ class DiskStore:
 
     async def put(self, scope: str, id: str, stored: Stored, /) -> None:  # noqa: A002
         """Keep a turn; the oldest make room."""
-        text, key, since = encode(stored), key_of(scope, id), self._wall() - self._expiry
+        text, key, now = encode(stored), key_of(scope, id), self._wall()
         fits(len(text), self._limit, self.name)
+        before = None
+        if not self._swept <= now < self._swept + SWEEP_EVERY:
+            self._swept, before = now, now - self._expiry
         await self._ask(
-            lambda cache: cache.keep(key, text.decode(), len(text), limit=self._limit, since=since)
+            lambda cache: cache.keep(key, text.decode(), limit=self._limit, before=before)
         )
 
     async def delete(self, scope: str, id: str, /) -> bool:  # noqa: A002
