@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 import jiter
 
 from structguard.clients.replies import failure_in, get
-from structguard.clients.streams import StreamHealer, gives_answer
+from structguard.clients.signs import gives_answer
+from structguard.clients.streams import StreamHealer
 from structguard.types import Api, as_mapping
 from structguard.wire.sse import SseReader
 

@@ -44,7 +44,8 @@ from structguard.clients.replies import (
     put,
     text_slots,
 )
-from structguard.clients.streams import StreamHealer, gives_answer
+from structguard.clients.signs import gives_answer
+from structguard.clients.streams import StreamHealer
 from structguard.errors import redact
 from structguard.options import Policy
 from structguard.refusal import RequestFacts, refusal_of, status_of

@@ -8,13 +8,15 @@ starts as JSON under an accepted format passes untouched. Source: spec guard §2
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import cast
 
 from structguard.clients.healing import Healed, heal
-from structguard.clients.replies import get, items, put, text_slots
+from structguard.clients.replies import get, items, put
 from structguard.types import Api, Format, JsonSchema
+
+_BESIDE = ("role", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content")
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
 @dataclass(slots=True)
@@ -70,13 +72,13 @@ class StreamHealer:
 
     def _chat(self, chunk: object) -> Iterator[object]:
         holding = False
-        for choice in items(chunk, "choices"):
+        for at, choice in enumerate(items(chunk, "choices")):
             held = self._texts.setdefault(get(choice, "index"), _Held())
             delta = get(choice, "delta")
             text = get(delta, "content")
             if isinstance(text, str) and text and self._hold(held, text):
                 holding = True
-                held.carrier = copy.deepcopy(chunk)
+                held.carrier, held.at = copy.deepcopy(chunk), at
                 put(delta, "content", None)
             if get(choice, "finish_reason"):
                 yield from self._give(held)
@@ -97,6 +99,9 @@ class StreamHealer:
                 yield from self._give(done)
                 put(event, "text", done.given)
         else:
+            if kind in _ENDS:  # whose text was never said to be done
+                for held in self._texts.values():
+                    yield from self._give(held)
             self._settle_parts(event, kind, where)
         yield event
 
@@ -183,10 +188,20 @@ def _carry(held: _Held, api: Api, text: str) -> object:
         case "generate_content":
             _carry_google(event, held.at, text)
         case _:
-            for choice in items(event, "choices"):
-                put(get(choice, "delta"), "content", text)
-                put(choice, "finish_reason", None)
+            _carry_chat(event, held.at, text)
     return event
+
+
+def _carry_chat(chunk: object, at: int, text: str) -> None:
+    """Only the one choice and its text: what else the chunk said was handed on when it came."""
+    kept = list(items(chunk, "choices"))[at]
+    delta = get(kept, "delta")
+    for holder, names in ((delta, _BESIDE), (kept, ("finish_reason",)), (chunk, ("usage",))):
+        for name in names:
+            if get(holder, name) is not None:
+                put(holder, name, None)
+    put(delta, "content", text)
+    put(chunk, "choices", [kept])
 
 
 def _carry_google(chunk: object, at: int, text: str) -> None:
@@ -204,8 +219,7 @@ def _says_more(chunk: object) -> bool:
     """Whether a chunk whose text is held says anything else worth handing on."""
     for choice in items(chunk, "choices"):
         delta = get(choice, "delta")
-        names = ("role", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content")
-        if get(choice, "finish_reason") or any(get(delta, name) for name in names):
+        if get(choice, "finish_reason") or any(get(delta, name) for name in _BESIDE):
             return True
     return bool(get(chunk, "usage"))
 
@@ -230,64 +244,17 @@ def _google_says_more(chunk: object) -> bool:
     return get(chunk, "promptFeedback") is not None
 
 
+_STARTS = {"object": "{", "array": "["}
+
+
 def _starts_as_json(text: str, asked: Callable[[], Format | None]) -> bool:
     """Whether the first character is one the format's JSON starts with; white space waits."""
     start = text.lstrip()[:1]
     if not start:
         return False
-    format = asked()  # noqa: A001  the field's word
+    try:
+        format = asked()  # noqa: A001  the field's word
+    except ValueError:  # a schema only we cannot read
+        return False
     kind = format.schema.get("type") if isinstance(format, JsonSchema) else "object"
-    return start in {"object": "{", "array": "["}.get(cast("str", kind), '{["-0123456789tfn')
-
-
-def gives_answer(event: object, api: Api) -> bool:
-    """Whether this event is the first sign of an answer: text, a tool call or a decline."""
-    return _GIVES[api](event)
-
-
-def _chat_gives(event: object) -> bool:
-    return any(
-        get(get(choice, "delta"), name)
-        for choice in items(event, "choices")
-        for name in ("content", "tool_calls", "function_call", "refusal")
-    )
-
-
-def _responses_gives(event: object) -> bool:
-    kind = get(event, "type")
-    if kind == "response.output_item.added":
-        return get(get(event, "item"), "type") in ("function_call", "custom_tool_call")
-    if kind == "response.completed":
-        return any(True for _ in text_slots(get(event, "response"), "responses"))
-    return kind in (
-        "response.output_text.delta",
-        "response.refusal.delta",
-        "response.function_call_arguments.delta",
-    )
-
-
-def _messages_gives(event: object) -> bool:
-    match get(event, "type"):
-        case "content_block_delta":
-            return bool(get(get(event, "delta"), "text"))
-        case "content_block_start":
-            return get(get(event, "content_block"), "type") == "tool_use"
-        case _:
-            return get(get(event, "delta"), "stop_reason") == "refusal"
-
-
-def _google_gives(event: object) -> bool:
-    return any(get(holder, name) for holder, name in text_slots(event, "generate_content")) or any(
-        get(part, "functionCall")
-        for candidate in items(event, "candidates")
-        for part in items(get(candidate, "content"), "parts")
-    )
-
-
-_GIVES: Mapping[Api, Callable[[object], bool]] = {
-    "chat": _chat_gives,
-    "responses": _responses_gives,
-    "messages": _messages_gives,
-    "generate_content": _google_gives,
-    "converse": lambda _event: False,
-}
+    return start in _STARTS.get(str(kind), '{["-0123456789tfn')

@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import anyio
 
 from structguard.clients.replies import get, items, put
-from structguard.clients.streams import StreamHealer, gives_answer
+from structguard.clients.signs import gives_answer
+from structguard.clients.streams import StreamHealer
 from structguard.gateway.blocks import Blocks, events_in, spoken
 from structguard.gateway.turn import Served
 from structguard.http import ExchangeFailed, Response

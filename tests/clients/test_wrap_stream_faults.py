@@ -1,0 +1,159 @@
+"""Streams as hostile endpoints send them, through a wrapped client and the healer under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from openai import OpenAI
+
+import structguard as sg
+from structguard.memo import Memo
+from tests.clients.endpoint import (
+    FENCED,
+    FORMAT,
+    MESSAGES,
+    REFUSED,
+    SCHEMA,
+    TEXT_FORMAT,
+    VALUE,
+    Upstream,
+    chat_chunks,
+    response,
+    response_events,
+    sse,
+)
+
+STRICT = [VALUE[at : at + 4] for at in range(0, len(VALUE), 4)]
+CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.fixture
+def client(upstream: Upstream, memo: Memo) -> Iterator[OpenAI]:
+    plain = OpenAI(base_url=upstream.base_url, api_key="k", max_retries=0)
+    with plain:
+        yield sg.wrap(plain, memo=memo)
+
+
+def stream(client: OpenAI, **kwargs: Any) -> Any:
+    create: Any = client.chat.completions.create
+    given = {"response_format": FORMAT, **kwargs}
+    return create(model="m", messages=MESSAGES, stream=True, **given)
+
+
+def response_stream(client: OpenAI) -> Any:
+    create: Any = client.responses.create
+    return create(model="m", input="Where?", text={"format": TEXT_FORMAT}, stream=True)
+
+
+def chunk(*deltas: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
+    choices = [
+        {"index": index, "delta": delta, "finish_reason": finish}
+        for index, delta in enumerate(deltas)
+    ]
+    return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+            "choices": choices, **more}  # fmt: skip
+
+
+def begun(**done: Any) -> list[dict[str, Any]]:
+    """A responses stream of a first event and one terminal event."""
+    first = {"type": "response.created", "response": response("", status="in_progress", output=[])}
+    events = [first, {"type": "response.completed", "response": response("", **done)}]
+    return [{**event, "sequence_number": number} for number, event in enumerate(events)]
+
+
+@pytest.mark.parametrize(
+    ("ask", "events"),
+    [
+        (stream, []),
+        (stream, chat_chunks(["  ", "\n"])),
+        (response_stream, begun(output=[])),
+        (response_stream, begun()),
+    ],
+    ids=["no event", "blank text", "no output", "empty text"],
+)
+def test_a_retried_stream_that_says_nothing_is_not_remembered(
+    client: OpenAI,
+    upstream: Upstream,
+    memo: Memo,
+    ask: Callable[[OpenAI], Any],
+    events: list[dict[str, Any]],
+) -> None:
+    upstream.answers((400, REFUSED), sse(events))
+    list(ask(client))
+    assert memo.entries() == []
+
+
+def test_choices_that_share_their_chunks_are_healed_apart(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    other = '{"city":"Ulm","n":1}'
+    pieces = [chunk({"content": "One: "}, {"content": "Two: "}),
+              chunk({"content": VALUE}, {"content": other}, finish="stop")]  # fmt: skip
+    upstream.answers((400, REFUSED), sse(pieces))
+    texts: dict[int, str] = {}
+    for part in stream(client):
+        for choice in part.choices:
+            texts[choice.index] = texts.get(choice.index, "") + (choice.delta.content or "")
+    assert texts == {0: VALUE, 1: other}
+
+
+def test_what_came_beside_a_held_text_is_handed_on_once(client: OpenAI, upstream: Upstream) -> None:
+    """Arguments said twice would be read as one broken JSON."""
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    beside = {"role": "assistant", "tool_calls": [CALL], "reasoning_content": "Hm."}
+    parts = [chunk({"content": f"So: {VALUE}", **beside}, usage=usage), chunk({}, finish="stop")]
+    upstream.answers((400, REFUSED), sse(parts))
+    chunks = list(stream(client))
+    deltas = [part.choices[0].delta for part in chunks]
+    assert [delta.content for delta in deltas if delta.content] == [VALUE]
+    assert sum(bool(delta.tool_calls) for delta in deltas) == 1
+    assert sum(getattr(delta, "reasoning_content", None) == "Hm." for delta in deltas) == 1
+    assert sum(delta.role == "assistant" for delta in deltas) == 1
+    assert sum(part.usage is not None for part in chunks) == 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "pieces", "given"),
+    [
+        ({**SCHEMA, "type": ["object", "null"]}, STRICT, STRICT),
+        ({"type": "object", "minimum": 0, "exclusiveMinimum": True}, ["pro", "se"], ["prose"]),
+    ],
+    ids=["a union of types", "a schema only we cannot read"],
+)
+def test_an_accepted_stream_survives_an_odd_schema(
+    client: OpenAI, upstream: Upstream, schema: Any, pieces: list[str], given: list[str]
+) -> None:
+    asked = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    upstream.answers(sse(chat_chunks(pieces)))
+    deltas = [part.choices[0].delta.content for part in stream(client, response_format=asked)]
+    assert [delta for delta in deltas if delta] == given
+
+
+def test_a_stream_that_turns_to_garbage_gives_what_it_held(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    """The SDK raises json's error there, not one of its own."""
+    upstream.answers((400, REFUSED), sse([chunk({"content": "abc"})], done=False) + "data: {\n\n")
+    seen: list[Any] = []
+    with pytest.raises(ValueError, match="Expecting property name"):
+        seen.extend(stream(client))
+    assert [part.choices[0].delta.content for part in seen] == ["abc"]
+
+
+@pytest.mark.parametrize("ending", ["response.completed", "response.incomplete"])
+def test_a_text_that_is_never_said_to_be_done_is_given_before_the_end(
+    client: OpenAI, upstream: Upstream, ending: str
+) -> None:
+    events = [
+        event
+        for event in response_events(["Sure: ", FENCED])
+        if not event["type"].endswith(("text.done", "part.done", "item.done"))
+    ]
+    events[-1]["type"] = ending
+    upstream.answers((400, REFUSED), sse(events, named=True, done=False))
+    seen = list(response_stream(client))
+    assert [event.type for event in seen[-2:]] == ["response.output_text.delta", ending]
+    assert seen[-2].delta == VALUE
+    assert seen[-1].response.output_text == VALUE
