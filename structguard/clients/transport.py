@@ -35,6 +35,8 @@ from structguard.memo import Memo
 from structguard.options import Policy
 from structguard.service import Clock
 
+_DRAIN = 0.05  # seconds granted to the end of a stream that told of an error
+
 
 class GuardedTransport(httpx2.BaseTransport):
     """
@@ -80,19 +82,19 @@ class GuardedTransport(httpx2.BaseTransport):
             )  # fmt: skip
         except (httpx2.HTTPStatusError, ValueError) as error:
             instead = turn.instead(error)
-            return self._inner.handle_request(http.request) if instead is None else instead
+            if instead is None:
+                return untouched(http, self._inner.handle_request(http.request))
+            return instead
         return turn.finish(served)
 
     def _send(self, turn: Turn, request: httpx2.Request) -> Sent[httpx2.Response]:
         response = self._inner.handle_request(request)
         try:
-            match turn.part(response):
-                case "nothing":
-                    return turn.unseen(response)
-                case "whole":
-                    return turn.whole(response, b"".join(response.iter_raw()))
-                case "events":
-                    pass
+            part = turn.part(response)
+            if part == "nothing":
+                return turn.unseen(response)
+            if part == "whole":
+                return turn.whole(response, b"".join(response.iter_raw()))
             chunks = cast("Generator[bytes]", response.iter_bytes())
             events = turn.events()
             for chunk in chunks:
@@ -169,20 +171,18 @@ class AsyncGuardedTransport(httpx2.AsyncBaseTransport):
         except (httpx2.HTTPStatusError, ValueError) as error:
             instead = turn.instead(error)
             if instead is None:
-                return await self._inner.handle_async_request(http.request)
+                return untouched(http, await self._inner.handle_async_request(http.request))
             return instead
         return turn.finish(served)
 
     async def _send(self, turn: Turn, request: httpx2.Request) -> Sent[httpx2.Response]:
         response = await self._inner.handle_async_request(request)
         try:
-            match turn.part(response):
-                case "nothing":
-                    return turn.unseen(response)
-                case "whole":
-                    return turn.whole(response, b"".join([c async for c in response.aiter_raw()]))
-                case "events":
-                    pass
+            part = turn.part(response)
+            if part == "nothing":
+                return turn.unseen(response)
+            if part == "whole":
+                return turn.whole(response, b"".join([c async for c in response.aiter_raw()]))
             chunks = response.aiter_bytes()
             events = turn.events()
             async for chunk in chunks:
@@ -190,10 +190,9 @@ class AsyncGuardedTransport(httpx2.AsyncBaseTransport):
                     break
             else:
                 events.ended()
-            body = _AsyncBody(turn, events, response, chunks)
             if events.failure is not None:
-                await body.aclose()
-            return turn.opened(response, events, body)
+                await _abandon(response, chunks)
+            return turn.opened(response, events, _AsyncBody(turn, events, response, chunks))
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await response.aclose()
@@ -226,8 +225,7 @@ class _Body(httpx2.SyncByteStream):
     chunks: Generator[bytes]
 
     def __iter__(self) -> Iterator[bytes]:
-        if head := self.events.head():
-            yield head
+        yield self.events.head()
         try:
             for chunk in self.chunks:
                 if out := self.events.feed(chunk):
@@ -235,8 +233,7 @@ class _Body(httpx2.SyncByteStream):
         except httpx2.HTTPError:
             yield self.events.close()
             raise
-        if rest := self.events.close():
-            yield rest
+        yield self.events.close()
         self.turn.read(self.events.healer.source)
 
     def close(self) -> None:
@@ -254,8 +251,7 @@ class _AsyncBody(httpx2.AsyncByteStream):
     chunks: AsyncGenerator[bytes]
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        if head := self.events.head():
-            yield head
+        yield self.events.head()
         try:
             async for chunk in self.chunks:
                 if out := self.events.feed(chunk):
@@ -263,11 +259,23 @@ class _AsyncBody(httpx2.AsyncByteStream):
         except httpx2.HTTPError:
             yield self.events.close()
             raise
-        if rest := self.events.close():
-            yield rest
+        yield self.events.close()
         self.turn.read(self.events.healer.source)
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
             await self.chunks.aclose()
             await self.response.aclose()
+
+
+async def _abandon(response: httpx2.Response, chunks: AsyncIterator[bytes]) -> None:
+    """Close a stream that told of an error; if it is at its end, its connection is kept."""
+    try:
+        with anyio.move_on_after(_DRAIN):
+            async for _ in chunks:
+                pass
+    except httpx2.HTTPError:
+        pass  # the error it told of is the one that counts
+    finally:
+        with anyio.CancelScope(shield=True):
+            await response.aclose()

@@ -107,7 +107,7 @@ def asks_for_json(body: Json) -> bool:
     google = body.get("generationConfig", {})
     return bool(
         body.get("response_format")
-        or body.get("text")
+        or "format" in body.get("text", {})
         or "format" in body.get("output_config", {})
         or "outputConfig" in body
         or {"responseMimeType", "responseSchema", "responseJsonSchema"} & set(google)
@@ -142,7 +142,7 @@ class Vendor(Upstream):
 
     @property
     def host_url(self) -> str:
-        return self.server.url_for("")
+        return self.server.url_for("").rstrip("/")
 
     @property
     def host(self) -> str:
