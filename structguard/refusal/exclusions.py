@@ -191,7 +191,7 @@ NEVER: tuple[tuple[str, Words], ...] = (
             ),
             (
                 "failed to|could not|couldn't|unable to",
-                r"\b(?:failed to|could not|couldn't|unable to) (?:generate|validate|produce|call)\b(?! (?:a )?(?:grammar|schema|fsm))",
+                r"\b(?:failed to|could not|couldn't|unable to) (?:generate|validate|produce|call)\b(?! (?:\w+ ){0,2}?(?:grammar|schema|fsm|parser|automaton|constraints?)\b)",
             ),
             (
                 "answer|content|generation|json|output|reply|response|text",

@@ -582,4 +582,15 @@ PARAPHRASES: tuple[Paraphrase, ...] = (
         '{"error": {"message": "`reasoning_effort` is not supported with this model"}}',
         {"reasoning": True},
     ),
+    (
+        SCHEMA,
+        '{"error": {"code": 400, "message": "Unable to generate parser for this template. Automatic parser generation failed: JSON schema error at #/items: schema must be an object"}}',
+        {},
+    ),
+    (
+        SCHEMA,
+        '{"error": {"message": "Could not generate a decoding grammar: schema must be an object"}}',
+        {},
+    ),
+    (NONE, '{"error": {"message": "Failed to generate JSON: the output does not match"}}', {}),
 )
