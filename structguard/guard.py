@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from structguard.memo import Memo
     from structguard.service import Clock, Provider
 
+_PROVIDES = ("id", "base_url", "api_for", "complete", "stream")
+
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -111,11 +113,20 @@ class Guard:
 
         Same interface, same texts; a provider already protected is handed back as it is. `model`
         stands in where a request names none.
+
+        Raises:
+            TypeError: not a provider (`service.Provider`); the message names what it lacks.
         """
         from structguard.layers.degrade import Degrade, Protected  # noqa: PLC0415  callers of wrap need none
 
         if getattr(provider, "protected", False):
             return provider
+        lacks = [name for name in _PROVIDES if not hasattr(provider, name)]
+        if lacks:
+            raise TypeError(
+                f"{type(provider).__qualname__} is no provider: it has no {', '.join(lacks)}; guard a"
+                ' foreign `complete` with structguard.guarded("its name")(provider.complete)'
+            )
         degrade = Degrade(
             provider=provider,
             memo=self.memo,
