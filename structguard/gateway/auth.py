@@ -124,6 +124,13 @@ class Auth:
         """Whether everybody is let in."""
         return not self._tokens
 
+    def form_secret(self) -> bytes | None:
+        """A secret that all gateways with these tokens share; None in open mode."""
+        if self.open:
+            return None
+        known = b"".join(sorted(known for _, known in self._tokens))
+        return hashlib.sha256(b"structguard forms" + known).digest()
+
     def check(self, authorization: str | None, peer: str, *, basic: bool = False) -> Caller:
         """
         Who an Authorization header speaks for.

@@ -10,6 +10,7 @@ Source: spec gateway, issue "Observability"; prometheus-client "Multiprocess Mod
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
@@ -34,6 +35,7 @@ BOUNDS = (
 STEP, STEPS = 10.0, 60  # seconds; how many make up the traffic of the page
 
 _DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client's own name
+_SHARED = "shared.secret"
 _WORDS = {True: "true", False: "false"}
 
 
@@ -41,11 +43,13 @@ def share_metrics(directory: Path, environ: MutableMapping[str, str] = os.enviro
     """
     Let the workers that this process will start share their metrics in a directory, emptied first.
 
-    Before prometheus-client is imported; every worker makes its Metrics with `workers_dir`.
+    Before prometheus-client is imported; every worker makes its Metrics with `workers_dir`. The
+    directory (mode 0700) also holds a secret for them, see `Metrics.shared_secret`.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     for left in directory.glob("*.db"):
         left.unlink()
+    (directory / _SHARED).write_bytes(secrets.token_bytes(32))
     environ[_DIRECTORY] = str(directory)
 
 
@@ -73,6 +77,7 @@ class Metrics:
         except ImportError as error:
             raise MissingExtra("the gateway's metrics", "gateway") from error
         self._workers_dir = workers_dir
+        self._own_secret = secrets.token_bytes(32)
         self._registry = registry = library.CollectorRegistry(auto_describe=False)
         self._recent = _Recent(clock)
         self.sink = PrometheusSink(registry)
@@ -115,6 +120,12 @@ class Metrics:
             multiprocess_mode="livesum",
         )
         self._in_flight = cache(in_flight.labels)
+
+    def shared_secret(self) -> bytes:
+        """Random bytes, the same in all workers of one `structguard serve`."""
+        if self._workers_dir is None:
+            return self._own_secret
+        return (self._workers_dir / _SHARED).read_bytes()
 
     def started(self, endpoint: str) -> None:
         """A request has arrived; `endpoint` is a route, never a path that a client made up."""

@@ -231,8 +231,8 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "one-worker-answers-for-all",
         "metrics",
-        "        if self._workers_dir is None:\n            return",
-        "        if True:\n            return",
+        "        if self._workers_dir is None:\n            return list(",
+        "        if True:\n            return list(",
         "test_metrics.py::test_whichever_worker_is_scraped_answers_for_all",
     ),
     _rule(
@@ -269,5 +269,40 @@ MUTATIONS: list[Mutation] = [
         "default-src 'none'; style-src 'self'; img-src data:;",
         "default-src 'self' 'unsafe-inline'; style-src 'self'; img-src data:;",
         "test_page.py::test_the_page_needs_no_script_no_inline_style_and_nothing_from_elsewhere",
+    ),
+    _rule(
+        "forms-need-their-token",
+        "status",
+        " or not self._csrf.check(",
+        " or self._csrf.check(",
+        "test_status.py::test_the_form_forgets_one_entry_and_says_so",
+    ),
+    _rule(
+        "no-other-site-posts",
+        "status",
+        "if not _same_site(request) or not",
+        "if not",
+        "test_status.py::test_no_other_site_can_post_the_form",
+    ),
+    _rule(
+        "the-page-is-behind-auth",
+        "status",
+        "return await handler(request, self._core.caller(exchange, basic=True))",
+        'return await handler(request, Caller("", ""))',
+        "test_status.py::test_a_browser_is_asked_to_log_in_and_let_in_with_a_token_as_password",
+    ),
+    _rule(
+        "forms-are-short",
+        "status",
+        "        if len(body) > MAX_FORM:",
+        "        if False:",
+        "test_status.py::test_a_form_without_fields_or_too_long_is_refused",
+    ),
+    _rule(
+        "workers-share-a-secret",
+        "metrics",
+        "        if self._workers_dir is None:\n            return self._own_secret",
+        "        if True:\n            return self._own_secret",
+        "test_status.py::test_workers_without_tokens_share_a_secret_and_strangers_do_not",
     ),
 ]
