@@ -14,11 +14,11 @@ import pytest
 from starlette.applications import Starlette
 
 from structguard.gateway.app import create_core
+from structguard.gateway.config import config_from
 from structguard.gateway.core import Core
 from structguard.gateway.metrics import share_metrics
 from structguard.gateway.page import STYLE_PATH, STYLESHEET
 from structguard.gateway.status import status_routes
-from tests.gateway.world import settings
 
 BASIC = {"authorization": "Basic " + base64.b64encode(b"me:sesame-open").decode()}
 TOKENS = {"token_envs": ["GATEWAY_TOKEN"]}
@@ -47,7 +47,13 @@ class World:
 
 @asynccontextmanager
 async def world(workers_dir: Path | None = None, **tables: object) -> AsyncIterator[World]:
-    config = settings("http://127.0.0.1:9/v1", environ=ENVIRON, **tables)
+    table: dict[str, object] = {
+        "providers": {"up": {"base_url": "http://127.0.0.1:9/v1"}},
+        "endpoints": {"responses": {"enabled": True}},
+        "guard": {"memo": "memory:"},
+        **tables,
+    }
+    config = config_from(table, ENVIRON)
     core = create_core(config, workers_dir=workers_dir)
     app = Starlette(routes=status_routes(core))
     transport = httpx2.ASGITransport(app=app)  # type: ignore[arg-type, unused-ignore]
