@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -125,6 +126,24 @@ def test_an_event_adds_one_to_its_counter(event: ev.Event, line: str) -> None:
 
 def test_every_kind_of_event_has_a_row() -> None:
     assert {type(event) for event, _ in EVENTS} == set(get_args(ev.Event))
+
+
+def test_the_documentation_lists_every_metric_with_its_labels() -> None:
+    docs = Path(__file__).parents[2] / "docs" / "gateway-operations.md"
+    rows = re.findall(r"^\| `(structguard_\w+)` \| ([\w, ]*?) ?\|", docs.read_text(), re.MULTILINE)
+    listed = {name: {one for one in labels.split(", ") if one} for name, labels in rows}
+    metrics = Metrics()
+    for event, _ in EVENTS:
+        metrics.sink(event)
+    answer(metrics, first_byte=0.1, enforced=True, source="strict")
+    metrics.upstream(provider="cloud", status=200, seconds=0.1)
+    found: dict[str, set[str]] = {}
+    for line in lines(metrics):
+        name = re.sub(r"_(bucket|count|sum|created)$", "", line.partition("{")[0])
+        labels = set(re.findall(r'(\w+)="', line)) - {"le"}
+        if not line.partition("{")[0].endswith("_created"):
+            found[name] = labels
+    assert found == listed
 
 
 def test_a_link_s_gauge_follows_its_breaker() -> None:
