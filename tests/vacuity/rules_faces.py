@@ -12,6 +12,9 @@ STREAMS = "structguard/clients/streams.py"
 HEALING = "structguard/clients/healing.py"
 WRAP, STREAM_TESTS = "tests/clients/test_wrap.py", "tests/clients/test_wrap_streams.py"
 GUARDED, DEGRADED = "tests/clients/test_guarded.py", "tests/layers/test_degrade.py"
+WRAP_FAULTS = "tests/clients/test_wrap_faults.py"
+STREAM_FAULTS = "tests/clients/test_wrap_stream_faults.py"
+GUARDED_FAULTS = "tests/clients/test_guarded_faults.py"
 
 
 def one(name: str, file: str, old: str, new: str, tests: str, only: str) -> Mutation:
@@ -54,8 +57,8 @@ MUTATIONS = [
     one(
         "wrap guards a format of the operator's own",
         SDK,
-        'guardable = guardable and not {"response_format", "text"}.intersection(extra)',
-        'guardable = guardable or bool({"response_format", "text"}.intersection(extra))',
+        "guardable = guardable and _FORMAT_AT[api] not in extra",
+        "guardable = guardable or _FORMAT_AT[api] in extra",
         WRAP,
         "operators_own",
     ),
@@ -116,9 +119,69 @@ MUTATIONS = [
         "bare_json",
     ),
     one(
+        "an answer the caller's type rejects is lost to the flow",
+        REPLY,
+        "            if self.raw:\n                raise\n",
+        "            raise\n",
+        WRAP_FAULTS,
+        "does_not_fit or parse_cannot_take",
+    ),
+    one(
+        "only the SDK's own errors are judged",
+        SDK,
+        "except Exception as error:  # noqa: BLE001  judged, then raised again unchanged\n"
+        "                return turn.failed(error)\n\n        served = drive(",
+        "except RuntimeWarning as error:\n"
+        "                return turn.failed(error)\n\n        served = drive(",
+        WRAP_FAULTS,
+        "failed_retry",
+    ),
+    one(
+        "modes that only look heal",
+        SDK,
+        'return self.guard.policy.mode == "guard"',
+        "return True",
+        WRAP_FAULTS,
+        "only_look",
+    ),
+    one(
+        "a stream that says nothing is an answer",
+        REPLY,
+        "self.response, self.answered = stream.response, False\n        events = stream._iterator"
+        "  # noqa: SLF001\n        head: list[Any] = []\n        for event",
+        "self.response = stream.response\n        events = stream._iterator"
+        "  # noqa: SLF001\n        head: list[Any] = []\n        for event",
+        STREAM_FAULTS,
+        "says_nothing",
+    ),
+    one(
+        "a held text comes back in every choice",
+        STREAMS,
+        '    put(chunk, "choices", [kept])\n',
+        "",
+        STREAM_FAULTS,
+        "share_their_chunks",
+    ),
+    one(
+        "what came beside a held text is said twice",
+        STREAMS,
+        "if get(holder, name) is not None:",
+        "if False:",
+        STREAM_FAULTS,
+        "handed_on_once",
+    ),
+    one(
+        "a default that is a format is no format",
+        FUNCTION,
+        "return isinstance(default, Mapping | type | JsonSchema | JsonObject)",
+        "return False",
+        GUARDED_FAULTS,
+        "itself_a_format",
+    ),
+    one(
         "guarded passes None where it could leave out",
         FUNCTION,
-        "{self.guard.format: _ABSENT if optional else None}",
+        "{self.guard.format: self._instead()}",
         "{self.guard.format: None}",
         GUARDED,
         "left_out or once_more",
@@ -126,7 +189,7 @@ MUTATIONS = [
     one(
         "guarded remembers what it cannot see",
         FUNCTION,
-        "answered=_answers(value))",
+        "answered=answers(value))",
         "answered=True)",
         GUARDED,
         "remembered",

@@ -71,8 +71,8 @@ MUTATIONS = [
     flow("an empty retry is remembered", "        if retried.answered:\n", "        if True:\n"),
     flow(
         "the first error is lost",
-        'raise self.unhandled(refusal, "retry_failed", retried.error) from error',
-        'raise self.unhandled(refusal, "retry_failed", retried.error)',
+        "raise failure from error",
+        "raise failure",
     ),
     flow(
         "a server error is believed at once",
