@@ -43,8 +43,8 @@ class Brackets:
         text = self._text
         if text[start] not in "{[":  # full-width: only the repairing reader pairs those
             return CROSSED
-        pairs: list[int] = []  # opened and closed on the way: start, end, start, end, …
-        stack: list[int] = []
+        pairs = array("i")  # opened and closed on the way: start, end, start, end, …
+        stack = array("i")
         outcome = NEVER
         for token in TOKEN.finditer(text, start, end):
             at = token.start()
@@ -62,13 +62,13 @@ class Brackets:
                 opened = stack.pop()
                 if not stack:
                     return at + 1
-                pairs += (opened, at + 1)
+                pairs.extend((opened, at + 1))
         self._remember(pairs, stack, outcome)
         return outcome
 
-    def _remember(self, pairs: list[int], stack: list[int], outcome: int) -> None:
+    def _remember(self, pairs: array[int], stack: array[int], outcome: int) -> None:
         if self._ends is None:
-            self._ends = array("l", bytes(8 * len(self._text)))
+            self._ends = array("i", bytes(4 * len(self._text)))
         ends = self._ends
         for index in range(0, len(pairs), 2):
             ends[pairs[index]] = pairs[index + 1]

@@ -22,6 +22,7 @@ from structguard.types import as_mapping, as_sequence
 
 ECHO: Final = "it is the schema itself"
 PLACEHOLDER: Final = "it holds only placeholders"
+NO_KEY: Final = "it has no key the schema names"
 _CALLBACK = re.compile(r"\s*[\w$.]+\s*\(\s*")
 _JUDGED: Final = 200  # candidates that are put to the validator
 _SHOWN: Final = 20  # alternatives reported
@@ -85,8 +86,17 @@ def _refusal(candidate: Candidate, target: Target | None, text: str) -> str | No
     if is_placeholder(candidate.value, sure=candidate.source == "json"):
         return PLACEHOLDER
     if candidate.repairs and target is not None and not target.shares_a_key(candidate.value):
-        return "it has no key the schema names"
+        return NO_KEY
     return None if candidate.whole else _refused_in_prose(candidate, text)
+
+
+def never_kept(candidate: Candidate, target: Target | None, text: str) -> str | None:
+    """Why a repaired candidate is not even kept: nothing in the whole text could make it right."""
+    if target is not None and not target.shares_a_key(candidate.value):
+        return NO_KEY
+    if candidate.guessed and target is not None and not _stands_out(candidate, text):
+        return "unquoted words inside a sentence"
+    return None
 
 
 def _refused_in_prose(candidate: Candidate, text: str) -> str | None:

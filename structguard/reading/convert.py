@@ -12,14 +12,13 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias, cast
+from typing import Final, cast
 
 from structguard.reading.strict import NotStrict, strict
 from structguard.reading.target import Schema, Target, allowed, choices, json_type
-from structguard.reading.values import Coercion, Path
+from structguard.reading.values import Coercion, Holder, Path
 from structguard.types import as_mapping, as_sequence
 
-Holder: TypeAlias = dict[str | int, object]  # a list too: only [] is used
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,4299})\Z")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z")
 _BOOLEANS: Final = {"true": True, "True": True, "TRUE": True,

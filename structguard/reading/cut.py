@@ -7,15 +7,14 @@ a number that the end cuts goes too unless `partial` is asked for. Source: spec 
 
 from __future__ import annotations
 
-import re
+from typing import Final
 
 import jiter
 
 from structguard.reading.marks import MARK
-from structguard.reading.strict import NotStrict, holds_infinity
+from structguard.reading.strict import NotStrict, overflows
 
-_OUTSIDE = re.compile(r'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
-_NUMBER_AT_END = re.compile(r"[-+.0-9eE]+\Z")
+_NUMBER: Final = "-+.0123456789eE"
 
 
 def _ends_in_mark(text: str) -> bool:
@@ -23,27 +22,27 @@ def _ends_in_mark(text: str) -> bool:
     return any(mark.end() == len(tail) for mark in MARK.finditer(tail))
 
 
-def cut_json(text: str, *, partial: bool) -> object:
+def cut_json(text: str, fault: str, *, partial: bool) -> object:
     """
-    The value of a strict JSON text whose end is missing.
+    The value of a strict JSON text whose end is missing; `fault` is what the strict read said.
 
     Raises:
         NotStrict: more than the end is missing, or nothing is left.
     """
-    outside = _OUTSIDE.match(text)
-    in_string = outside is not None and outside.end() < len(text)
-    if not in_string and not partial and (number := _NUMBER_AT_END.search(text[-5000:])):
-        text = text[: len(text) - len(number.group())]
+    in_string = fault.startswith("EOF while parsing a string")
+    if not in_string and not partial:
+        text = text.rstrip(_NUMBER)
     if in_string and _ends_in_mark(text):
         raise NotStrict("a special token ends the text")
     try:
+        raw = text.encode()
         read: object = jiter.from_json(
-            text.encode(),
+            raw,
             allow_inf_nan=False,
             partial_mode="trailing-strings" if partial else True,
         )
     except (ValueError, UnicodeEncodeError) as error:
         raise NotStrict(str(error)) from None
-    if isinstance(read, str | int | float | None) or holds_infinity(read):
+    if isinstance(read, str | int | float | None) or overflows(raw, read):
         raise NotStrict("nothing certain stands before the cut")
     return read

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, cast
 
-from structguard.reading.convert import Holder
+from structguard.reading.values import Holder
 from structguard.types import as_mapping, as_sequence
 
 _NAMES: Final = {

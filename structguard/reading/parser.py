@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from structguard.errors import Attempt, ParseError, ParseReason
-from structguard.reading.choose import Choice, alternatives, choose, fitted
+from structguard.reading.choose import Choice, alternatives, choose, fitted, never_kept
 from structguard.reading.cut import cut_json
 from structguard.reading.latex import latex_warning, restore_latex
 from structguard.reading.lost import lost_braces
@@ -21,7 +21,7 @@ from structguard.reading.placeholders import is_placeholder, is_schema
 from structguard.reading.readers import marker_of
 from structguard.reading.scan import Found, Scanner
 from structguard.reading.shapes import block_text
-from structguard.reading.strict import NotStrict, strict
+from structguard.reading.strict import Late, NotStrict, strict
 from structguard.reading.target import Target
 from structguard.reading.values import ABSTAIN, NOTHING, Candidate, Parsed, Read
 from structguard.types import Completion
@@ -117,7 +117,7 @@ def _latex(job: Job, value: object, warnings: Sequence[str]) -> tuple[object, Se
         value, changed = restore_latex(value)
         said = f"LaTeX commands were restored in {changed} strings" if changed else None
     else:
-        said = latex_warning(job.text)
+        said = None if isinstance(warnings, Late) else latex_warning(job.text)
     return value, (*warnings, said) if said else warnings
 
 
@@ -127,7 +127,7 @@ def _lenient(job: Job, fault: str) -> Parsed:
     if taken is not None:
         return taken
     early: list[Attempt] = []
-    if fault.startswith("EOF while parsing") and (cut := _cut(job, early)):
+    if fault.startswith("EOF while parsing") and (cut := _cut(job, fault, early)):
         return cut
     found = _scanned(job)
     found.attempts[:0] = early
@@ -136,7 +136,7 @@ def _lenient(job: Job, fault: str) -> Parsed:
 
 def _marked_reader(job: Job) -> Parsed | None:
     """Step 3: the caller's reader, when its marker is in the text."""
-    marker = marker_of(job.reader)
+    marker = marker_of(job.reader) if job.reader is not None else None
     if marker is None or marker.search(job.text) is None:
         return None
     return _ask_reader(job)
@@ -160,13 +160,13 @@ def _ask_reader(job: Job) -> Parsed | None:
     return _taken(job, candidate, Choice(), tuple(read.rejected))
 
 
-def _cut(job: Job, early: list[Attempt]) -> Parsed | None:
+def _cut(job: Job, fault: str, early: list[Attempt]) -> Parsed | None:
     """Step 4: only the end is missing."""
     opened = job.text.lstrip("\ufeff \t\r\n")
     if opened[:1] not in ("{", "["):
         return None
     try:
-        value = cut_json(opened, partial=job.partial)
+        value = cut_json(opened, fault, partial=job.partial)
     except NotStrict:
         return None
     span = (len(job.text) - len(opened), len(job.text))
@@ -190,7 +190,13 @@ def _scanned(job: Job) -> Found:
     """Steps 5 and 6: what is not the answer is passed over, the rest is read."""
     parts, reasoned = regions(job.text)
     known = job.target.known if job.target is not None else frozenset[str]()
-    scanner = Scanner(job.text, known, job.partial)
+    scanner = Scanner(
+        job.text,
+        known,
+        job.partial,
+        lambda candidate: never_kept(candidate, job.target, job.text),
+        _most(job.target),
+    )
     scanner.found.reasoned = reasoned
     for part in parts:
         scanner.scan(part)
@@ -198,6 +204,13 @@ def _scanned(job: Job) -> Found:
             scanner.found.candidates += markup_candidates(job.text, part, job.target)
     _mark_whole(scanner.found, job.text)
     return scanner.found
+
+
+def _most(target: Target | None) -> int:
+    """How many candidates are worth keeping: a list may be given as many objects."""
+    if target is None:
+        return 200
+    return 2000 if target.types is not None and "array" not in target.types else 20_000
 
 
 def _mark_whole(found: Found, text: str) -> None:
@@ -282,7 +295,7 @@ def _reason(job: Job, found: Found, choice: Choice) -> ParseReason:
         ("over_budget", found.over_budget and not count),
         ("schema_echo", 0 < choice.echoes == count),
         ("placeholder", 0 < choice.placeholders == count),
-        ("misfit", count > 0),
+        ("misfit", count > 0 or found.refused > 0),
         ("reasoning_only", found.reasoned and _is_reasoning(job.text)),
     )
     for reason, applies in facts:

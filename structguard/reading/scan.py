@@ -9,6 +9,7 @@ Source: spec parse, steps 5 and 6.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -36,7 +37,7 @@ _DATA_LANGUAGES: Final = frozenset(
 _FENCED_SCALAR = re.compile(
     rf'[{SPACE}]*("(?:[^"\\\n]|\\.)*+"|-?[0-9][-+.0-9eE]*|true|false|null)[{SPACE}]*`{{2,}}'
 )
-_KEPT: Final = 2000  # candidates
+_KEPT: Final = 200  # candidates of a scan, unless the caller asks for more
 _ATTEMPTS: Final = 50
 _TRIES_AT_CUT: Final = 3
 _FAILURE: Final = 80  # what a failing read costs beside its length
@@ -49,6 +50,7 @@ class Found:
 
     candidates: list[Candidate] = field(default_factory=list[Candidate])
     attempts: list[Attempt] = field(default_factory=list[Attempt])
+    refused: int = 0  # values that cannot be the answer and were not kept
     reasoned: bool = False
     too_deep: bool = False
     over_budget: bool = False
@@ -66,6 +68,8 @@ class Scanner:
     text: str
     known: frozenset[str]
     partial: bool
+    refuse: Callable[[Candidate], str | None] = lambda _candidate: None
+    most: int = _KEPT
     found: Found = field(default_factory=Found)
     brackets: Brackets = field(init=False)
     spent: int = 0
@@ -85,7 +89,7 @@ class Scanner:
             if event is None:
                 break
             position = self._step(event, region)
-            if len(self.found.candidates) > _KEPT:
+            if len(self.found.candidates) > self.most:
                 break
         return self.found
 
@@ -175,10 +179,13 @@ class Scanner:
         try:
             strict(piece)
         except NotStrict as error:
-            if not str(error).startswith("EOF"):
+            fault = str(error)
+            if not fault.startswith("EOF"):
                 return False
+        else:
+            return False
         try:
-            value = cut_json(piece, partial=self.partial)
+            value = cut_json(piece, fault, partial=self.partial)
         except NotStrict:
             return False
         self._keep(Candidate(value, (start, end), "truncated", complete=False))
@@ -191,7 +198,7 @@ class Scanner:
             found = repair(self.text, start, end, known=self.known, partial=self.partial)
         except GiveUp as error:
             return self._failed(start, error, balanced or end)
-        self._keep(self._repaired(start, found))
+        self._keep_or_refuse(self._repaired(start, found))
         return max(found.end, start + 1)
 
     def _escaped(self, start: int, end: int) -> int | None:
@@ -245,11 +252,25 @@ class Scanner:
     def _budget(self) -> int:
         return _EFFORT * len(self.text) + 10_000
 
+    def _keep_or_refuse(self, candidate: Candidate) -> None:
+        """Keep a repaired candidate, unless it cannot be the answer: prose holds many of those."""
+        self._mark(candidate)
+        why = self.refuse(candidate)
+        if why is None:
+            self.found.candidates.append(candidate)
+        else:
+            self.found.refused += 1
+            self.spent += candidate.span[1] - candidate.span[0] + _FAILURE
+            self.found.fail(candidate.source, *candidate.span, why)
+
     def _keep(self, candidate: Candidate) -> None:
+        self._mark(candidate)
+        self.found.candidates.append(candidate)
+
+    def _mark(self, candidate: Candidate) -> None:
         start = candidate.span[0]
         opened = self.text[self.fence_end : start] if self.fence is not None else "x"
         if not opened.strip() and self.fence in _DATA_LANGUAGES:
             candidate.fenced = True
             if candidate.source == "embedded":
                 candidate.source = "fenced"
-        self.found.candidates.append(candidate)

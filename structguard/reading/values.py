@@ -21,6 +21,9 @@ Coercion: TypeAlias = tuple[Path, object, object]
 """Where in the value, what stood there, what stands there now."""
 
 
+Holder: TypeAlias = dict[str | int, object]  # a list too: only [] is used
+
+
 class Mark(Enum):
     """The two answers of a text reader that are no value."""
 

@@ -27,8 +27,8 @@ MUTATIONS: list[Mutation] = [
     broken(
         "an overflowing number is taken",
         "strict",
-        "    if _overflows(raw, value):",
-        "    if False and _overflows(raw, value):",
+        "    if overflows(raw, value):",
+        "    if False and overflows(raw, value):",
         STRICT,
         "overflow",
     ),
@@ -67,8 +67,8 @@ MUTATIONS: list[Mutation] = [
     broken(
         "a cut number stays without partial",
         "cut",
-        "if not in_string and not partial and",
-        "if False and not in_string and not partial and",
+        "if not in_string and not partial:",
+        "if False:",
         PARSE,
         "before_a_cut",
     ),
@@ -83,8 +83,8 @@ MUTATIONS: list[Mutation] = [
     broken(
         "step 4 is tried on any fault",
         "parser",
-        'if fault.startswith("EOF while parsing") and (cut := _cut(job, early)):',
-        "if cut := _cut(job, early):",
+        'if fault.startswith("EOF while parsing") and (cut := _cut(job, fault, early)):',
+        "if cut := _cut(job, fault, early):",
         PARSE,
         "several_objects or source or preferred",
     ),
