@@ -100,7 +100,7 @@ class _Turn:
     timeout: float | None = None  # seconds for the whole call; a Timeout object stays per phase
     deadline: float | None = None
     last: Exchange = field(init=False)  # set by `exchange`
-    failure: Exception | None = None
+    refused: Exception | None = None
 
     def __post_init__(self) -> None:
         headers = as_mapping(self.options.headers)
@@ -149,9 +149,10 @@ class _Turn:
 
     def failed(self, error: Exception) -> Sent[Any]:
         """A send that failed, judged by what the first send carried."""
-        self.failure = error
         left = None if self.deadline is None else self.deadline - self.guard.clock()
         refusal, status = self.last.judge(error, self.call.facts, self.guard.policy)
+        if refusal is not None:
+            self.refused = error
         return Sent(error=error, refusal=refusal, status=status, left=left)
 
     def finish(self, served: Served[Any]) -> Any:
@@ -171,9 +172,9 @@ class _Turn:
             exchange.on_source = _amender(told, amend, served.value)
         if exchange.unfit is None:
             return served.value
-        if self.failure is None:
+        if self.refused is None:
             raise exchange.unfit
-        raise exchange.unfit from self.failure
+        raise exchange.unfit from self.refused
 
 
 def _amender(told: Info, amend: Callable[[Info], None], value: object) -> Callable[[str], None]:

@@ -8,6 +8,7 @@ Source: DESIGN "One algorithm, several drivers".
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from structguard.events import Observer
@@ -51,19 +52,15 @@ def drive(
     result: object = None
     try:
         while True:
-            match flow.send(result):
-                case Send() as effect:
-                    result = send(effect)
-                case Remember(entry):
-                    result = memo.remember(entry)
-                case Lease(entry):
-                    result = memo.lease(entry, lease_seconds(timeout))
-                case Forget(entry):
-                    memo.clear(entry)
-                    result = None
+            effect = flow.send(result)
+            result = send(effect) if isinstance(effect, Send) else _do(effect, memo, timeout)
     except StopIteration as stop:
         served: Served[T] = stop.value
         return served
+    except Exception as error:
+        result = None
+        _let_go(error)
+        raise
 
 
 async def adrive(
@@ -82,19 +79,57 @@ async def adrive(
     result: object = None
     try:
         while True:
-            match flow.send(result):
-                case Send() as effect:
-                    result = await send(effect)
-                case Remember(entry):
-                    result = await memo.aremember(entry)
-                case Lease(entry):
-                    result = await memo.alease(entry, lease_seconds(timeout))
-                case Forget(entry):
-                    await memo.aclear(entry)
-                    result = None
+            effect = flow.send(result)
+            if isinstance(effect, Send):
+                result = await send(effect)
+            else:
+                result = await _ado(effect, memo, timeout)
     except StopIteration as stop:
         served: Served[T] = stop.value
         return served
+    except Exception as error:
+        result = None
+        _let_go(error)
+        raise
+
+
+def _do(effect: Lease | Remember | Forget, memo: Memo, timeout: float | None) -> bool | None:
+    match effect:
+        case Remember(entry):
+            return memo.remember(entry)
+        case Lease(entry):
+            return memo.lease(entry, lease_seconds(timeout))
+        case Forget(entry):
+            memo.clear(entry)
+            return None
+
+
+async def _ado(
+    effect: Lease | Remember | Forget,
+    memo: Memo,
+    timeout: float | None,  # noqa: ASYNC109
+) -> bool | None:
+    match effect:
+        case Remember(entry):
+            return await memo.aremember(entry)
+        case Lease(entry):
+            return await memo.alease(entry, lease_seconds(timeout))
+        case Forget(entry):
+            await memo.aclear(entry)
+            return None
+
+
+def _let_go(error: Exception) -> None:
+    """
+    Clear the flow's own frames, which hold the error that holds them: else a failed call's whole
+    request stays in memory until the collector comes by.
+    """
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == guarded_flow.__code__.co_filename:
+            with suppress(RuntimeError):  # one error raised by two threads: still running there
+                trace.tb_frame.clear()
+        trace = trace.tb_next
 
 
 def _typed(_send: Callable[[Send[C]], Sent[T]]) -> type[T] | None:

@@ -50,11 +50,11 @@ def watch() -> Generator[list[Info]]:
     []
     """
     calls: list[Info] = []
-    token = _watching.set((*_watching.get(), calls))
+    _watching.set((*_watching.get(), calls))
     try:
         yield calls
-    finally:
-        _watching.reset(token)
+    finally:  # no token: it may end after one that began later, or in another task (a fixture's)
+        _watching.set(tuple(kept for kept in _watching.get() if kept is not calls))
 
 
 def info(answer: object) -> Info | None:
@@ -76,7 +76,9 @@ def tell(told: Info) -> Callable[[Info], None]:
 
     def amend(fuller: Info) -> None:
         for calls in watching:
-            calls[:] = [fuller if kept is told else kept for kept in calls]
+            for at, kept in enumerate(calls):  # in place: other threads append meanwhile
+                if kept is told:
+                    calls[at] = fuller
 
     return amend
 

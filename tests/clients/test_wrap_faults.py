@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
@@ -234,3 +236,18 @@ async def test_the_same_on_the_event_loop(upstream: Upstream, memo: Memo) -> Non
             model="m", messages=MESSAGES, response_format=FORMAT
         )
         assert answer.choices[0].message.content == FENCED
+
+
+def test_a_failed_call_is_let_go_at_once(client: OpenAI, upstream: Upstream) -> None:
+    """No cycle keeps its request, pictures and all, until the collector comes by."""
+    upstream.answers((429, {"error": {"message": "slow down"}}))
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(openai.RateLimitError) as caught:
+            ask(client)
+        error = weakref.ref(caught.value)
+        del caught
+        assert error() is None
+    finally:
+        gc.enable()

@@ -1,0 +1,51 @@
+"""Who watches hears of every call made meanwhile, whoever watches beside them and wherever it ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextvars import Context, copy_context
+
+import pytest
+
+from structguard.flow import Info, tell, watch
+
+ONE = Info(provider="p", model="one", enforced=True, requests=1)
+TWO = Info(provider="p", model="two", enforced=False, requests=2)
+FULLER = Info(provider="p", model="one", enforced=True, requests=1, source="json")
+
+
+def test_a_watch_may_end_before_one_that_began_later() -> None:
+    first, second = watch(), watch()
+    begun = first.__enter__()
+    later = second.__enter__()
+    tell(ONE)
+    first.__exit__(None, None, None)
+    tell(TWO)
+    second.__exit__(None, None, None)
+    tell(TWO)
+    assert (begun, later) == ([ONE], [ONE, TWO])
+
+
+async def test_a_watch_may_end_in_another_task(anyio_backend: str) -> None:
+    """A fixture that yields is entered in one task and left in another."""
+
+    async def fixture() -> AsyncGenerator[list[Info]]:
+        with watch() as calls:
+            yield calls
+
+    opened = fixture()
+    calls = await anext(opened)
+    context: Context = copy_context()
+    with pytest.raises(StopAsyncIteration):
+        context.run(anext(opened).send, None)
+    assert calls == []
+
+
+def test_a_fuller_word_takes_the_place_of_the_first_one() -> None:
+    with watch() as calls:
+        amend = tell(ONE)
+        tell(TWO)
+        kept = calls
+        amend(FULLER)
+    assert calls is kept
+    assert calls == [FULLER, TWO]
