@@ -83,6 +83,7 @@ def spoiled(text: str, rng: random.Random, other: str) -> str:
 
 NUMBER = re.compile(r"[-+]?(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][-+]?\d+)?|[-+]?\d[\d_]*\.")
 ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\(.)", re.DOTALL)
+PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 UNIT = re.compile(r"\\u([0-9a-fA-F]{4})")
 PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
@@ -101,8 +102,9 @@ def bare(text: str) -> str:
 def invented(value: object, text: str, schema: object) -> object:
     """A leaf that stands neither in the text nor, as a wrapper's key or an enum, in the schema."""
     once = decoded(text)
+    joined = PAIR.sub(lambda m: json.loads(f'"{m[0]}"'), text)
     kept = UNIT.sub(
-        lambda m: m[0] if 0xD800 <= int(m[1], 16) < 0xE000 else chr(int(m[1], 16)), text
+        lambda m: m[0] if 0xD800 <= int(m[1], 16) < 0xE000 else chr(int(m[1], 16)), joined
     )
     haystacks = [bare(text), bare(once), bare(kept), bare(decoded(once)), bare(json.dumps(schema))]
     waiting = [value]

@@ -12,6 +12,7 @@ import json
 import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 
 from benchmarks.parse_chart import chart
@@ -116,7 +117,13 @@ def hostile_table(peers: Sequence[str]) -> Iterator[str]:
     """Seconds for hostile texts; growth and memory are ours."""
     others = peer_rows(peers)
     lines = [
-        [f"`{name}`", f"{seconds:.2f} s", f"{growth:.2f}", f"{times:.1f}x", *others[name]]
+        [
+            f"<code>{escape(name)}</code>",
+            f"{seconds:.2f} s",
+            f"{growth:.2f}",
+            f"{times:.1f}x",
+            *others[name],
+        ]
         for name, seconds, growth, times in hostile_rows()
     ]
     yield from table(["text, 100 kB", OURS, "growth", "memory", *peers], lines)

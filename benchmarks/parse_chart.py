@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-WIDTH, BAR, GAP, LEFT, TOP = 760, 18, 16, 210, 64
+WIDTH, BAR, GAP, LEFT, TOP = 860, 18, 16, 260, 64
 RIGHT_COLOUR, SILENT_COLOUR, MISS_COLOUR = "#2a7f62", "#c8553d", "#d9d9d9"
 
 
