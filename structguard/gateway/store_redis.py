@@ -83,6 +83,7 @@ class RedisStore:
             socket_connect_timeout=TIMEOUT,
             # a connection that a restart cut is made anew; what took too long is not asked twice
             retry=Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
+            retry_on_error=[RedisConnectionError],
         )
         self._client = library.Redis.from_pool(pool)
         self._put = self._client.register_script(_PUT)
@@ -118,7 +119,7 @@ class RedisStore:
         try:
             return await ask()
         except (RedisError, OSError) as error:
-            reason = redact(str(error)) or type(error).__name__
+            reason = redact(str(error)).rstrip(".") or type(error).__name__
             raise StoreTrouble(
                 f"the response store {self.name} failed: {reason}. Responses can be neither stored"
                 " nor found until it is back; requests with store: false are served"
