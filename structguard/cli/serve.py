@@ -165,5 +165,6 @@ def _server_config(
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # whoever stands in front is the peer: nothing here trusts a header
         timeout_graceful_shutdown=max(1, round(config.limits.drain)),
     )

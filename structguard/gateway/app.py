@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import anyio
+
 from structguard.errors import MissingExtra
 from structguard.events import Event
 from structguard.gateway.asgi import Exchange, Gone, RawHeaders, Receive, Scope, SendMessage
@@ -27,6 +29,7 @@ from structguard.gateway.rest import Rest
 from structguard.gateway.serving import Serving
 from structguard.gateway.socket import Sockets
 from structguard.gateway.store import open_store
+from structguard.gateway.sweep import Sweeper
 from structguard.gateway.turn import Turn
 from structguard.gateway.upstreams import Upstreams
 from structguard.http import Limits, transport_for
@@ -132,6 +135,7 @@ class Gateway:
     rest: Rest
     hot: Mapping[str, tuple[str, Serve]]
     sockets: Sockets | None
+    sweeper: Sweeper = field(default_factory=Sweeper)
     _rest_app: Callable[[Scope, Receive, SendMessage], Awaitable[None]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -182,6 +186,25 @@ class Gateway:
                 )  # fmt: skip
 
     async def _served(self, exchange: Exchange, serve: Serve) -> Turn | None:
+        """One request, answered; cancelled when its client goes away or its body does not come."""
+        limits = self.core.config.limits
+        scope = anyio.CancelScope()
+        watched = self.sweeper.watch(exchange.receive, scope, limits.body_seconds)
+
+        def on_body() -> None:
+            watched.reading = False
+
+        exchange.on_body = on_body
+        with scope:
+            try:
+                return await self._answered(exchange, serve)
+            finally:
+                self.sweeper.done(watched)
+        if watched.late:
+            await exchange.refuse(exchange.late(limits))
+        return None
+
+    async def _answered(self, exchange: Exchange, serve: Serve) -> Turn | None:
         try:
             if exchange.scope["method"] != "POST":
                 raise ApiError(  # noqa: TRY301  one place that answers
@@ -234,15 +257,15 @@ class Gateway:
         await self.sockets.serve(exchange)
 
     async def _life(self, receive: Receive, send: SendMessage) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                self.rest.draining = True
-                await self.aclose()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
+        async with anyio.create_task_group() as group:
+            await receive()  # lifespan.startup
+            group.start_soon(self.sweeper.run)
+            await send({"type": "lifespan.startup.complete"})
+            await receive()  # lifespan.shutdown
+            self.rest.draining = True
+            group.cancel_scope.cancel()
+        await self.aclose()
+        await send({"type": "lifespan.shutdown.complete"})
 
     async def aclose(self) -> None:
         """Let go of connections and stores."""

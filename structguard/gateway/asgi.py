@@ -10,8 +10,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Mutable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import anyio
-
 from structguard.gateway.config import LimitsConfig
 from structguard.gateway.faults import ApiError
 
@@ -44,21 +42,25 @@ def encoded(headers: Mapping[str, str]) -> RawHeaders:
 
 @dataclass(slots=True)
 class Exchange:
-    """One request and its reply. `more` are headers that go on every reply."""
+    """
+    One request and its reply. `more` are headers that go on every reply; `on_body` is told when the
+    body is whole.
+    """
 
     scope: Scope
     receive: Receive
     send: SendMessage
     more: RawHeaders
     status: int = 0
+    on_body: Callable[[], None] | None = None
+    _named: dict[bytes, bytes] | None = None
 
     def header(self, name: bytes) -> str | None:
-        """A request header by its lower-case name; the first where several came."""
-        for key, value in self.scope["headers"]:
-            if key == name:
-                found: bytes = value
-                return found.decode("latin-1")
-        return None
+        """A request header by its lower-case name; the last where several came."""
+        if self._named is None:
+            self._named = dict(self.scope["headers"])
+        found = self._named.get(name)
+        return None if found is None else found.decode("latin-1")
 
     @property
     def peer(self) -> str:
@@ -74,9 +76,10 @@ class Exchange:
             ApiError: 431.
         """
         headers: RawHeaders = self.scope["headers"]
-        if len(headers) > limits.headers or (
-            sum(len(name) + len(value) for name, value in headers) > limits.header_bytes
-        ):
+        size = 0
+        for name, value in headers:
+            size += len(name) + len(value)
+        if len(headers) > limits.headers or size > limits.header_bytes:
             raise ApiError(431, "the request's headers are too large")
 
     async def body(self, limits: LimitsConfig) -> bytes:
@@ -84,18 +87,20 @@ class Exchange:
         The whole body.
 
         Raises:
-            ApiError: 413 too large, 408 not whole in time. Gone: the client left.
+            ApiError: 413 too large. Gone: the client left.
         """
         length = self.header(b"content-length")
         if length is not None and length.isdecimal() and int(length) > limits.body:
             raise _too_large(limits.body)
-        with anyio.move_on_after(limits.body_seconds):
-            return await self._read(limits.body)
-        raise ApiError(
-            408,
-            f"the body did not arrive within {limits.body_seconds:g} s",
-            headers={"connection": "close"},
-        )
+        whole = await self._read(limits.body)
+        if self.on_body is not None:
+            self.on_body()
+        return whole
+
+    def late(self, limits: LimitsConfig) -> ApiError:
+        """The error of a body that did not come."""
+        text = f"the body did not arrive within {limits.body_seconds:g} s"
+        return ApiError(408, text, headers={"connection": "close"})
 
     async def _read(self, limit: int) -> bytes:
         message = await self.receive()
@@ -152,19 +157,6 @@ class Exchange:
             if block:
                 await self.send({"type": "http.response.body", "body": block, "more_body": True})
         await self.send({"type": "http.response.body", "body": b""})
-
-    async def while_there(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run `work`, which must not raise; cancel it when the client goes away."""
-        async with anyio.create_task_group() as group:
-
-            async def watch() -> None:
-                while (await self.receive())["type"] != "http.disconnect":
-                    pass
-                group.cancel_scope.cancel()
-
-            group.start_soon(watch)
-            await work()
-            group.cancel_scope.cancel()
 
 
 def _too_large(limit: int) -> ApiError:

@@ -6,8 +6,7 @@ Nothing is decoded here that need not be: what passes is forwarded as it came.
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 
 import orjson
 
@@ -15,23 +14,24 @@ from structguard.http import Response
 from structguard.types import Api, as_mapping
 
 DONE = b"data: [DONE]\n\n"
-_ENDS = {
-    "chat": re.compile(rb'\[DONE\]|"finish_reason":\s*"'),
-    "responses": re.compile(rb'"response\.(?:completed|incomplete|failed)"'),
+_ENDS: Mapping[Api, tuple[bytes, ...]] = {
+    "chat": (b"[DONE]", b'"finish_reason":"', b'"finish_reason": "'),
+    "responses": (b'"response.completed"', b'"response.incomplete"', b'"response.failed"'),
 }
-LIFECYCLE = re.compile(rb'"response\.(?:created|in_progress|queued|completed|incomplete|failed)"')
+_LIFECYCLE = (*_ENDS["responses"], b'"response.created"', b'"response.in_progress"',
+              b'"response.queued"')  # fmt: skip
 MAX_EVENT = 32 * 1024 * 1024  # bytes of one event; more is no event stream
 
 
 class Blocks:
     """Whole events, several in one block, as the network brings them; `ended`: a terminal one came."""
 
-    __slots__ = ("_api", "_held", "_pieces", "ended")
+    __slots__ = ("_ends", "_held", "_pieces", "ended")
 
     def __init__(self, response: Response, api: Api) -> None:
         self._pieces: AsyncIterator[bytes] = response.aiter()
         self._held = b""
-        self._api = api
+        self._ends = _ENDS[api]
         self.ended = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -67,19 +67,28 @@ class Blocks:
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _seen(self, block: bytes) -> bytes:
-        if not self.ended and _ENDS[self._api].search(block):
-            self.ended = True
+        if not self.ended:
+            self.ended = any(end in block for end in self._ends)
         return block
 
 
-def events_in(block: bytes) -> Iterator[tuple[bytes, dict[str, object] | None]]:
-    """Each event of a block: its bytes, and its JSON object, None where it has none."""
-    for event in block.split(b"\n\n"):
-        if event:
-            yield event + b"\n\n", _object(event)
+def holds_resource(block: bytes) -> bool:
+    """Whether a block may hold an event of the responses wire that carries the resource."""
+    return any(kind in block for kind in _LIFECYCLE)
 
 
-def _object(event: bytes) -> dict[str, object] | None:
+def raw_events(block: bytes) -> Iterator[bytes]:
+    """The events of a block, one after another, as bytes."""
+    at = 0
+    while at < len(block):
+        end = block.find(b"\n\n", at)
+        end = len(block) if end < 0 else end + 2
+        yield block[at:end]
+        at = end
+
+
+def object_of(event: bytes) -> dict[str, object] | None:
+    """An event's JSON object; None where it has none."""
     lines = [line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")]
     if not lines:
         return None

@@ -41,13 +41,10 @@ class ChatEndpoint:
         """
         turn, _ = await self.core.turn(exchange, "chat", schema_chat.fault)
 
-        async def work() -> None:
-            try:
-                await (self._stream if turn.streams else self._whole)(exchange, turn)
-            except Exception as error:  # noqa: BLE001  every error has its reply
-                await exchange.fail(error, self.core.refusal(error, "chat", turn.model))
-
-        await exchange.while_there(work)
+        try:
+            await (self._stream if turn.streams else self._whole)(exchange, turn)
+        except Exception as error:  # noqa: BLE001  every error has its reply
+            await exchange.fail(error, self.core.refusal(error, "chat", turn.model))
         return turn
 
     async def _whole(self, exchange: Exchange, turn: Turn) -> None:

@@ -103,7 +103,7 @@ class Core:
         )
         if not turn.model:
             raise ApiError(400, "model is missing", param="model")
-        self.upstreams.links(turn.model)
+        turn.links = self.upstreams.links(turn.model)
         self.client_headers(exchange)
         if self.busy > self.config.limits.concurrent:  # this one is counted
             raise ApiError(
@@ -117,9 +117,10 @@ class Core:
 
     def client_headers(self, exchange: Exchange) -> None:
         """Note which of the client's headers may go upstream."""
-        found = {
-            name: value for name in SAFE if (value := exchange.header(name.encode())) is not None
-        }
+        found: dict[str, str] = {}
+        for name, raw in SAFE:
+            if (value := exchange.header(raw)) is not None:
+                found[name] = value
         if self.auth.open and (key := exchange.header(b"authorization")) is not None:
             found["authorization"] = key
         CLIENT.set(found)

@@ -14,7 +14,7 @@ import anyio
 from structguard.clients.replies import get, items, put
 from structguard.clients.signs import gives_answer
 from structguard.clients.streams import StreamHealer
-from structguard.gateway.blocks import Blocks, events_in, spoken
+from structguard.gateway.blocks import Blocks, object_of, raw_events, spoken
 from structguard.gateway.turn import Served
 from structguard.http import ExchangeFailed, Response
 from structguard.types import Api, Format
@@ -70,17 +70,22 @@ class RawStream:
             yield block
 
     def _out(self, block: bytes) -> bytes:
-        if self._healer is None:
+        """A block, event by event while there is something to heal, then as it is."""
+        healer = self._healer
+        if healer is None:
             return block
-        return b"".join(
-            piece for raw, event in events_in(block) for piece in self._pieces(raw, event)
-        )
+        made, at = list[bytes](), 0
+        while healer is not None and at < len(block):
+            end = block.find(b"\n\n", at)
+            end = len(block) if end < 0 else end + 2
+            made.extend(self._pieces(healer, block[at:end]))
+            at, healer = end, self._healer
+        return b"".join((*made, block[at:]))
 
-    def _pieces(self, raw: bytes, event: dict[str, object] | None) -> Iterator[bytes]:
-        if self._healer is None:
-            yield raw
-        elif event is not None:
-            yield from self._healed(self._healer, raw, event)
+    def _pieces(self, healer: StreamHealer, raw: bytes) -> Iterator[bytes]:
+        event = object_of(raw)
+        if event is not None:
+            yield from self._healed(healer, raw, event)
         else:
             if b"[DONE]" in raw:
                 yield self._rest()
@@ -93,7 +98,7 @@ class RawStream:
         is_text = _is_text(event, self.api)
         out = list(healer.feed(event))
         self.served.source = healer.source
-        if is_text and out == [event] and _is_text(event, self.api) and not healer.degraded:
+        if is_text and not healer.holds:
             self._healer = None
             self.served.source = "json"
             yield raw
@@ -156,7 +161,8 @@ async def opened(response: Response, wire: Wire, *, confirm: bool) -> RawStream:
     begun = False
     async for block in blocks:
         head.append(block)
-        for raw, event in events_in(block):
+        for raw in raw_events(block):
+            event = object_of(raw)
             begun = bool(decoder.feed(raw)) or begun
             stream.answered = stream.answered or gives_answer(event, api)
             begun = begun or stream.answered

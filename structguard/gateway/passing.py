@@ -55,6 +55,17 @@ class RawReply:
     parsed: Mapping[str, object] = field(repr=False)
     served: Served
 
+    @property
+    def completion(self) -> Completion:
+        """Itself as what chains and breakers hand on."""
+        told = self.served
+        return Completion(
+            provider=told.provider,
+            enforced=told.enforced,
+            requests=told.requests,
+            metadata={RAW: self},
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
@@ -74,14 +85,14 @@ class Passage:
     retry: RetryOptions
     clock: Clock = time.monotonic
 
-    async def complete(self, turn: Turn, model: str, budget: float | None) -> Completion:
+    async def complete(self, turn: Turn, model: str) -> RawReply:
         """
-        The whole reply, in `metadata[RAW]`.
+        The whole reply.
 
         Raises:
             ProviderError: the call failed. ApiError: the client's schema cannot be read.
         """
-        call = self._begin(turn, model, budget, stream=False)
+        call = self._begin(turn, model, stream=False)
         asked = self._asked(turn, model)
 
         async def send(effect: Send[BodyCall]) -> Sent[_Whole]:
@@ -94,26 +105,17 @@ class Passage:
             return Sent(value=outcome, status=200, answered=answered, prose=prose)
 
         served = await self._drive(turn, asked, send, call)
-        raw = self._healed(turn, asked, served, call.requests)
-        return Completion(
-            provider=self.id,
-            enforced=served.enforced,
-            requests=call.requests,
-            refusal=served.refusal,
-            metadata={RAW: raw},
-        )
+        return self._healed(turn, asked, served, call.requests)
 
     @asynccontextmanager
-    async def stream(
-        self, turn: Turn, model: str, budget: float | None
-    ) -> AsyncGenerator[AsyncIterator[StreamEvent]]:
+    async def stream(self, turn: Turn, model: str) -> AsyncGenerator[AsyncIterator[StreamEvent]]:
         """
         The stream as one event that holds a `RawStream` in `metadata[RAW]`.
 
         Raises:
             ProviderError: on entering, what failed before the first event.
         """
-        call = self._begin(turn, model, budget, stream=True)
+        call = self._begin(turn, model, stream=True)
         asked = self._asked(turn, model)
         async with AsyncExitStack() as open_:
 
@@ -141,16 +143,17 @@ class Passage:
                 )
             )
 
-    def _begin(self, turn: Turn, model: str, budget: float | None, *, stream: bool) -> Call:
-        request = turn.request(model)
+    def _begin(self, turn: Turn, model: str, *, stream: bool) -> Call:
         operation: Operation = "stream" if stream else "complete"
         return Call(
-            request=request,
+            request=turn.seen,
             format=None,
             stream=stream,
-            fail=errors.operation(operation, request, self.id, observer=self.observer),
+            fail=errors.ErrorBuilder(
+                operation=operation, provider=self.id, model=model, observer=self.observer
+            ),
             clock=self.clock,
-            deadline=self.clock() + (budget or self.timeout),
+            deadline=self.clock() + (turn.timeout or self.timeout),
             retry=self.retry,
             attempts=self.retry.attempts,
         )

@@ -16,7 +16,7 @@ import orjson
 from structguard.gateway import schema_responses
 from structguard.gateway.asgi import Exchange
 from structguard.gateway.auth import Caller
-from structguard.gateway.blocks import DONE, LIFECYCLE, events_in, spoken
+from structguard.gateway.blocks import DONE, holds_resource, object_of, raw_events, spoken
 from structguard.gateway.conversation import Local
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError
@@ -59,18 +59,15 @@ class ResponsesEndpoint:
         turn, caller = await self.core.turn(exchange, "responses", schema_responses.fault)
         run = await self.prepared(turn, caller)
 
-        async def work() -> None:
-            try:
-                if turn.streams:
-                    async with self.streaming(run) as (blocks, headers):
-                        await exchange.stream(blocks, headers)
-                else:
-                    body = await self.whole(run)
-                    await exchange.reply(200, body, turn.served.headers())
-            except Exception as error:  # noqa: BLE001  every error has its reply
-                await exchange.fail(error, self.core.refusal(error, "responses", turn.model))
-
-        await exchange.while_there(work)
+        try:
+            if turn.streams:
+                async with self.streaming(run) as (blocks, headers):
+                    await exchange.stream(blocks, headers)
+            else:
+                body = await self.whole(run)
+                await exchange.reply(200, body, turn.served.headers())
+        except Exception as error:  # noqa: BLE001  every error has its reply
+            await exchange.fail(error, self.core.refusal(error, "responses", turn.model))
         return turn
 
     async def prepared(self, turn: Turn, caller: Caller, local: Local | None = None) -> Run:
@@ -135,15 +132,15 @@ class ResponsesEndpoint:
 
     async def _raw(self, run: Run, stream: RawStream) -> AsyncIterator[bytes]:
         """An upstream's own events; only those that hold the resource are looked at."""
-        done, number = False, -1
+        done, last = False, b""
         try:
             async for block in stream.blocks():
                 done = done or b"[DONE]" in block
-                if found := _NUMBER.findall(block[-4096:]):
-                    number = int(found[-1])
-                yield await self._seen(run, block) if LIFECYCLE.search(block) else block
+                last = block
+                yield await self._seen(run, block) if holds_resource(block) else block
         except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
-            sequence = Sequence(run.start, number + 1)
+            numbers = _NUMBER.findall(last)
+            sequence = Sequence(run.start, int(numbers[-1]) + 1 if numbers else 0)
             for piece in self._broken(run, sequence, error):
                 yield piece
             return
@@ -152,7 +149,8 @@ class ResponsesEndpoint:
 
     async def _seen(self, run: Run, block: bytes) -> bytes:
         out: list[bytes] = []
-        for raw, event in events_in(block):
+        for raw in raw_events(block):
+            event = object_of(raw) if holds_resource(raw) else None
             response = as_mapping((event or {}).get("response"))
             if event is None or response is None:
                 out.append(raw)

@@ -18,7 +18,7 @@ from structguard.gateway.faults import ApiError
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.passing import RawReply
 from structguard.gateway.turn import RAW, Served, Turn
-from structguard.gateway.upstreams import Upstreams
+from structguard.gateway.upstreams import Upstream, Upstreams
 from structguard.types import (
     Api,
     Completion,
@@ -47,16 +47,18 @@ class Serving:
         Raises:
             ApiError, ProviderError: there is none.
         """
-        provider, request = self.upstreams.answering(turn)
+        provider, model = self.upstreams.answering(turn)
+        if isinstance(provider, Upstream):
+            raw = await provider.raw(turn, model or turn.model)
+            if raw is not None:
+                return self._passed(turn, raw)
         try:
-            completion = await provider.complete(request)
+            completion = await provider.complete(turn.request(model))
         except ValueError as error:
             raise turn.bad_format(error) from error
-        raw = completion.metadata.get(RAW)
-        if isinstance(raw, RawReply):
-            turn.answered(raw.served)
-            self._check(turn, raw.served, answered=_calls(raw))
-            return raw
+        found = completion.metadata.get(RAW)
+        if isinstance(found, RawReply):
+            return self._passed(turn, found)
         told = _served(completion)
         format_ = _format_of(turn)
         if format_ is not None and _is_text(completion):
@@ -65,15 +67,18 @@ class Serving:
             completion = _with_text(completion, healed)
             told.source = healed.source
         turn.answered(told)
-        self._check(turn, told, answered=not _is_text(completion))
+        if self.is_unusable(turn) and _is_text(completion):
+            raise unusable()
         return completion
 
-    def _check(self, turn: Turn, told: Served, *, answered: bool) -> None:
-        if self.unusable_fails and turn.guardable and told.source is None and not answered:
+    def _passed(self, turn: Turn, raw: RawReply) -> RawReply:
+        turn.answered(raw.served)
+        if self.is_unusable(turn) and not _calls(raw):
             raise unusable()
+        return raw
 
     def is_unusable(self, turn: Turn) -> bool:
-        """Whether a stream that has ended held no value, and that is an error."""
+        """Whether what was read held no value, and that is an error."""
         return self.unusable_fails and turn.guardable and turn.served.source is None
 
     @asynccontextmanager
@@ -84,8 +89,8 @@ class Serving:
         Raises:
             ApiError, ProviderError: what failed before the first event.
         """
-        provider, request = self.upstreams.answering(turn)
-        opening = provider.stream(request)
+        provider, model = self.upstreams.answering(turn)
+        opening = provider.stream(turn.request(model))
         with watch() as calls:
             try:
                 events = await opening.__aenter__()

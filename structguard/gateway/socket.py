@@ -14,7 +14,7 @@ import orjson
 from structguard.gateway import schema_responses
 from structguard.gateway.asgi import Exchange, Message
 from structguard.gateway.auth import Caller
-from structguard.gateway.blocks import events_in
+from structguard.gateway.blocks import object_of, raw_events
 from structguard.gateway.conversation import Local
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError
@@ -146,7 +146,7 @@ class _Connection:
             run = await endpoint.prepared(turn, self.caller, self.local)
             async with endpoint.streaming(run) as (blocks, _):
                 async for block in blocks:
-                    for _, event in events_in(block):
+                    for event in map(object_of, raw_events(block)):
                         if event is not None:
                             await self._send(event)
                             if event.get("type") == "response.failed":

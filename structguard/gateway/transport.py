@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from structguard.gateway.turn import CLIENT
 from structguard.http import Response, Transport
 
-SAFE = ("traceparent", "tracestate", "baggage", "openai-organization", "openai-project")
+SAFE = tuple(
+    (name, name.encode())
+    for name in ("traceparent", "tracestate", "baggage", "openai-organization", "openai-project")
+)
 """Headers of a client that go upstream; `authorization` only where a provider asks for it."""
 
 

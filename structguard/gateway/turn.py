@@ -7,7 +7,7 @@ takes the body as it is, any other asks for its neutral form.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -64,7 +64,8 @@ class Served:
 class Turn:
     """
     One request. `raw` are the bytes of `body`, None once the body was changed; `mode` is the
-    client's, `timeout` its deadline in seconds, `scope` a digest of its credential.
+    client's, `timeout` its deadline in seconds, `scope` a digest of its credential; `seen` is what
+    chains and breakers were last shown, `links` who answers.
     """
 
     api: Api
@@ -74,6 +75,8 @@ class Turn:
     timeout: float | None = None
     scope: str = ""
     served: Served = field(default_factory=Served)
+    seen: Request = _TEMPLATE
+    links: Sequence[tuple[str, str]] = ()
     _neutral: Request | None = None
 
     @property
@@ -116,7 +119,8 @@ class Turn:
 
     def request(self, model: str | None) -> Request:
         """What chains and breakers see: the turn itself, not yet read."""
-        return _TEMPLATE.derive(model=model, timeout=self.timeout, extra_body={_KEY: self})
+        self.seen = _TEMPLATE.derive(model=model, timeout=self.timeout, extra_body={_KEY: self})
+        return self.seen
 
     def neutral(self) -> Request:
         """

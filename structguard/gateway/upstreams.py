@@ -18,7 +18,7 @@ from structguard.events import Observer
 from structguard.gateway.building import apis_of, build_passage, build_provider, transport_of
 from structguard.gateway.config import Config, ProviderConfig
 from structguard.gateway.faults import ApiError
-from structguard.gateway.passing import Passage
+from structguard.gateway.passing import Passage, RawReply
 from structguard.gateway.translate import fitted
 from structguard.gateway.turn import Mode, Turn
 from structguard.guard import Guard
@@ -106,14 +106,22 @@ class Upstream:
     async def complete(self, request: Request, /) -> Completion:
         """The reply; raw where the wire is the client's own."""
         turn = Turn.of(request)
-        passage, model = self._passage(turn), request.model or turn.model
-        if passage is not None:
-            try:
-                return await passage.complete(turn, model, request.timeout)
-            except ProviderError as error:
-                if not self._lacks(turn.api, error):
-                    raise
+        raw = await self.raw(turn, request.model or turn.model)
+        if raw is not None:
+            return raw.completion
         return await self._guarded[turn.mode].complete(self._neutral(turn, request))
+
+    async def raw(self, turn: Turn, model: str) -> RawReply | None:
+        """The reply of an upstream that speaks the client's wire; None where it does not."""
+        passage = self._passage(turn)
+        if passage is None:
+            return None
+        try:
+            return await passage.complete(turn, model)
+        except ProviderError as error:
+            if not self._lacks(turn.api, error):
+                raise
+        return None
 
     @asynccontextmanager
     async def stream(self, request: Request, /) -> AsyncGenerator[AsyncIterator[StreamEvent]]:
@@ -121,7 +129,7 @@ class Upstream:
         turn = Turn.of(request)
         passage, model = self._passage(turn), request.model or turn.model
         if passage is not None:
-            opening = passage.stream(turn, model, request.timeout)
+            opening = passage.stream(turn, model)
             try:
                 events = await opening.__aenter__()
             except ProviderError as error:
@@ -228,6 +236,7 @@ class Upstreams:
         self._guards = {name: self._guards_of(one, memo) for name, one in config.providers.items()}
         self._lacking: dict[str, dict[Api, float]] = {name: {} for name in config.providers}
         self._known: OrderedDict[tuple[str, str], Provider] = OrderedDict()
+        self.default = next(iter(self.providers)) if len(self.providers) == 1 else None
 
     def _guards_of(self, config: ProviderConfig, memo: Memo) -> Mapping[Mode, Guard]:
         also = frozenset(config.also_statuses)
@@ -235,11 +244,6 @@ class Upstreams:
             mode: Guard(memo, replace(self._policies[mode], also_statuses=also), self._observer)
             for mode in _NEUTRAL
         }
-
-    @property
-    def default(self) -> str | None:
-        """The provider of models nobody lists: the only one there is."""
-        return next(iter(self.providers)) if len(self.providers) == 1 else None
 
     def links(self, model: str) -> Sequence[tuple[str, str]]:
         """
@@ -266,14 +270,14 @@ class Upstreams:
             self.config.providers[name].credential == "client" for name, _ in self.links(model)
         )
 
-    def answering(self, turn: Turn) -> tuple[Provider, Request]:
+    def answering(self, turn: Turn) -> tuple[Provider, str | None]:
         """
-        The provider or chain for a turn, and the request to hand it.
+        The provider or chain for a turn, and the model where it is not the chain that names it.
 
         Raises:
             ApiError: no such model.
         """
-        links = self.links(turn.model)
+        links = turn.links or self.links(turn.model)
         first, model = links[0]
         key = (turn.model if len(links) > 1 else first, turn.scope)
         found = self._known.get(key)
@@ -283,7 +287,7 @@ class Upstreams:
                 self._known.popitem(last=False)
         else:
             self._known.move_to_end(key)
-        return found, turn.request(model if len(links) == 1 else None)
+        return found, model if len(links) == 1 else None
 
     def passage(self, name: str) -> Passage | None:
         """Any way on which a provider is reached as it is; None where it speaks a wire of its own."""

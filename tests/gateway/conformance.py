@@ -24,7 +24,8 @@ _DELTAS = {
 @cache
 def _components() -> Json:
     document: Json = json.loads(_DOCUMENT.read_text())
-    return _as_json_schema(document["components"])
+    made: Json = _as_json_schema(document["components"])
+    return made
 
 
 def _as_json_schema(node: Any) -> Any:

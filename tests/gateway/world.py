@@ -68,7 +68,7 @@ def running(config: Config) -> Iterator[Running]:
     """The gateway of a configuration."""
     app = create_app(config)
     made = uvicorn.Config(
-        app,  # type: ignore[arg-type]
+        app,
         log_config=None,
         access_log=False,
         http="httptools",
