@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import sys
+import traceback
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +19,12 @@ WARM = (
     "aiohttp", "anyio", "diskcache", "httpx2", "hypothesis", "jsonschema", "openai", "openai.resources",
     "openai.types.chat", "openai.lib.streaming.chat", "pydantic", "pytest", "pytest_httpserver",
     "jsonschema_rs", "trio",
+)  # fmt: skip
+
+NO_RUN = 70  # the code of a run that broke down: 1 would pass for a failed test
+OPTIONS = (
+    "-x", "-q", "-p", "no:cacheprovider",
+    "-W", "ignore::pytest.PytestAssertRewriteWarning",  # the warm modules are imported before pytest
 )  # fmt: skip
 
 
@@ -28,9 +35,16 @@ def fork(arguments: list[str], output: Path) -> int:
         with output.open("w") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
-        import pytest  # noqa: PLC0415  warm already
+        code = NO_RUN
+        try:
+            import pytest  # noqa: PLC0415  warm already
 
-        os._exit(int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *arguments])))
+            code = int(pytest.main([*OPTIONS, *arguments]))
+        except BaseException:  # noqa: BLE001  a child never returns to the loop below
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status)
 
