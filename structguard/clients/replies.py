@@ -47,6 +47,10 @@ def _chat_slots(reply: object) -> Iterator[Slot]:
         message = get(choice, "message")
         if isinstance(get(message, "content"), str):
             yield message, "content"
+            continue
+        for part in items(message, "content"):  # some reasoning models answer in parts
+            if get(part, "type") == "text" and isinstance(get(part, "text"), str):
+                yield part, "text"
 
 
 def _responses_slots(reply: object) -> Iterator[Slot]:

@@ -46,7 +46,7 @@ def drive(
     timeout: float | None = None,
 ) -> Served[T]:
     """Run one call in this thread."""
-    if call.guardable and memo.stale():
+    if call.guardable and policy.mode != "off" and memo.stale():
         memo.refresh()
     flow = guarded_flow(call, memo, policy, observer, _typed(send))
     result: object = None
@@ -73,7 +73,7 @@ async def adrive(
     timeout: float | None = None,  # noqa: ASYNC109  a fact for the lease, not a time-out of ours
 ) -> Served[T]:
     """Run one call on the event loop."""
-    if call.guardable and memo.stale():
+    if call.guardable and policy.mode != "off" and memo.stale():
         await memo.arefresh()
     flow = guarded_flow(call, memo, policy, observer, _atyped(send))
     result: object = None

@@ -348,7 +348,11 @@ class _MarkedEvents:
     async def __anext__(self) -> StreamEvent:
         event = next(self._head, None)
         if event is None:
-            event = await anext(self._served.value.events)
+            try:
+                event = await anext(self._served.value.events)
+            except ProviderError as error:
+                error.requests += self._budget.spent
+                raise
         if isinstance(event, Finished):
             return Finished(_marked(event.completion, self._served, self._budget))
         return event

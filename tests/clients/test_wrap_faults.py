@@ -7,6 +7,7 @@ import json
 import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -251,3 +252,28 @@ def test_a_failed_call_is_let_go_at_once(client: OpenAI, upstream: Upstream) -> 
         assert error() is None
     finally:
         gc.enable()
+
+
+def test_an_answer_in_parts_is_read_in_its_text_parts(
+    client: OpenAI, upstream: Upstream, memo: Memo
+) -> None:
+    """Some reasoning models answer with a list: thoughts, then text."""
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": '{"city":"Ulm","n":1}'}]}
+    parts: Any = [thought, {"type": "text", "text": FENCED}]
+    upstream.answers((400, REFUSED), chat(parts))
+    answer = ask(client)
+    assert answer.choices[0].message.content == [thought, {"type": "text", "text": VALUE}]
+    assert len(memo.entries()) == 1
+
+
+def test_mode_off_does_not_even_open_the_store(
+    upstream: Upstream, keep: ExitStack, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = tmp_path / "cache.db"
+    broken.write_bytes(b"no database")
+    plain = keep.enter_context(OpenAI(base_url=upstream.base_url, api_key="k", max_retries=0))
+    client = sg.wrap(plain, memo=f"disk:{tmp_path}", policy=sg.Policy(mode="off"))
+    upstream.answers(chat(VALUE))
+    ask(client)
+    assert broken.read_bytes() == b"no database"
+    assert not [record for record in caplog.records if record.name == "structguard"]

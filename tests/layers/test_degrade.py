@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -275,3 +276,17 @@ async def test_fifty_first_calls_make_one_entry(memo: Memo) -> None:
 def test_what_is_no_provider_is_a_type_error_that_says_what_to_do(memo: Memo) -> None:
     with pytest.raises(TypeError, match=r"object is no provider: it has no id, .*guarded"):
         sg.Guard(memo=memo).protect(object())  # type: ignore[arg-type]
+
+
+async def test_an_error_within_a_rescued_stream_counts_both_sends(memo: Memo) -> None:
+    script = Script([REFUSAL, [TextDelta("a"), BUSY]])
+    with pytest.raises(ProviderError) as caught:
+        async with protected(script, memo).stream(request()) as events:
+            await collect(events)
+    assert caught.value.requests == 2
+
+
+async def test_a_protected_provider_can_be_copied(memo: Memo) -> None:
+    safe = protected(Script([PROSE]), memo)
+    completion = await copy.copy(safe).complete(request(response_format=None))
+    assert completion.text == PROSE
