@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs
 
+import anyio.to_thread
 import pytest
 
 from structguard.gateway.page import STYLE_PATH, render
+from structguard.testing import RefusingEndpoint
 from tests.gateway.browser import PROGRAM, Tab, chromium, serving
 from tests.gateway.page_sample import BUSY, ENTRIES, FRESH
 from tests.gateway.test_page import HOSTILE
+from tests.gateway.world import TEXT_FORMAT, VALUE, response, running, settings
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 PICTURES = os.environ.get("STRUCTGUARD_PICTURES")  # a directory: keep what was seen
@@ -70,3 +75,36 @@ async def test_a_browser_takes_hostile_evidence_for_text(tab: Tab) -> None:
     assert "<img" not in source
     assert source.count("&lt;script&gt;alert(1)") >= 3
     assert tab.told == []
+
+
+async def test_an_operator_sees_a_refusal_and_forgets_it(tab: Tab, tmp_path: Path) -> None:
+    login = {"authorization": "Basic " + b64encode(b"me:sesame-open").decode()}
+    auth = {"token_envs": ["GATEWAY_TOKEN"]}
+    with RefusingEndpoint("refuse400", value=VALUE) as endpoint:
+        made = settings(
+            endpoint.base_url, environ={"GATEWAY_TOKEN": "sesame-open"}, auth=auth,
+            models={"careful": ["up:refuse400", "up:fenced"]},
+        )  # fmt: skip
+        with running(made) as gateway:
+            for model in ("careful", "up:refuse400"):
+                body = response(model, text={"format": TEXT_FORMAT})
+                asked = partial(gateway.post, "/v1/responses", body)
+                reply = await anyio.to_thread.run_sync(
+                    partial(asked, authorization="Bearer sesame-open")
+                )
+                assert reply.status_code == 200, reply.text
+            await tab.do("Network.enable")
+            await tab.do("Network.setExtraHTTPHeaders", headers=login)
+            await tab.open(gateway.url, width=1280)
+            page = await tab.source()
+            for said in ("json_schema refused", "careful", "up:fenced", "not supported"):
+                assert said in page
+            folder = Path(PICTURES) if PICTURES else tmp_path
+            await tab.picture(folder / "real-1280.png")
+            await tab.click("form button")
+            await tab.until("Page.loadEventFired")
+            page = await tab.source()
+            assert "Forgotten: the format is tried again" in page
+            assert "Nothing is remembered" in page
+            assert tab.told == []
+            assert await gateway.app.core.memo.aentries() == []
