@@ -68,7 +68,9 @@ def create_core(config: Config, *, workers_dir: Path | None = None) -> Core:
     )
     memo = open_memo(guard.memo, observer=observer)
     transport = transport_for("aiohttp", limits=Limits(connections=config.limits.connections))
-    upstreams = Upstreams(config, memo=memo, policy=policy, transport=transport, observer=observer)
+    upstreams = Upstreams(
+        config, metrics=metrics, memo=memo, policy=policy, transport=transport, observer=observer
+    )
     store = open_store(
         config.store.url, expiry=config.store.expiry, limit_bytes=config.store.limit_bytes
     )
@@ -102,14 +104,14 @@ def create_app(config: Config, *, workers_dir: Path | None = None) -> Gateway:
             not installed.
     """
     core = create_core(config, workers_dir=workers_dir)
-    hot: dict[str, tuple[str, Serve]] = {}
+    hot: dict[str, Serve] = {}
     sockets = None
     if config.endpoints.responses.enabled:
         endpoint = ResponsesEndpoint(core)
-        hot["/v1/responses"] = ("responses", endpoint.serve)
+        hot["/v1/responses"] = endpoint.serve
         sockets = Sockets(core, endpoint)
     if config.endpoints.chat_completions.enabled:
-        hot["/v1/chat/completions"] = ("chat_completions", _chat(core))
+        hot["/v1/chat/completions"] = _chat(core)
     return Gateway(core, Rest(core), hot, sockets)
 
 
@@ -129,11 +131,11 @@ def _chat(core: Core) -> Serve:
 
 @dataclass(slots=True)
 class Gateway:
-    """The ASGI app; `hot` is path → (name in metrics, handler)."""
+    """The ASGI app; `hot` is path → handler."""
 
     core: Core
     rest: Rest
-    hot: Mapping[str, tuple[str, Serve]]
+    hot: Mapping[str, Serve]
     sockets: Sockets | None
     sweeper: Sweeper = field(default_factory=Sweeper)
     _rest_app: Callable[[Scope, Receive, SendMessage], Awaitable[None]] = field(init=False)
@@ -155,13 +157,14 @@ class Gateway:
         id_ = secrets.token_hex(8)
         more: RawHeaders = [(b"x-request-id", id_.encode())]
         exchange = Exchange(scope, receive, send, more)
-        if self.core.config.cors.origins and await self._cors(exchange):
+        cors = self.core.config.cors.origins and scope["path"].startswith("/v1/")
+        if cors and await self._cors(exchange):
             return
-        found = self.hot.get(scope["path"])
-        if found is None:
-            await self._rest_app(scope, receive, _adding(send, more))
+        serve = self.hot.get(scope["path"])
+        if serve is None:
+            await self._rest_app(scope, receive, _adding(send, exchange.more))
             return
-        name, serve = found
+        name = scope["path"]
         core, started = self.core, time.perf_counter()
         core.metrics.started(name)
         core.busy += 1
@@ -176,6 +179,7 @@ class Gateway:
                 endpoint=name,
                 status=exchange.status or 499,
                 seconds=seconds,
+                first_byte=exchange.began - started if exchange.began else None,
                 enforced=told.enforced if told else None,
                 source=told.source if told else None,
             )

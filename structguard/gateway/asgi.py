@@ -6,6 +6,7 @@ Source: the ASGI specification, HTTP; spec gateway "Requests", order of checks.
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -52,6 +53,7 @@ class Exchange:
     send: SendMessage
     more: RawHeaders
     status: int = 0
+    began: float = 0.0  # when a stream's head went out
     on_body: Callable[[], None] | None = None
     _named: dict[bytes, bytes] | None = None
 
@@ -150,7 +152,7 @@ class Exchange:
 
     async def stream(self, blocks: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
         """Server-sent events; each block is one write, and waits while the client reads slowly."""
-        self.status = 200
+        self.status, self.began = 200, time.perf_counter()
         raw = [*_SSE, *self.more, *encoded(headers)]
         await self.send({"type": "http.response.start", "status": 200, "headers": raw})
         async for block in blocks:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from structguard.events import Observer
 from structguard.gateway.config import ProviderConfig
+from structguard.gateway.metrics import Metrics
 from structguard.gateway.passing import Passage
 from structguard.gateway.transport import ClientTransport
 from structguard.http import Transport
@@ -70,9 +71,15 @@ def wire_options(config: ProviderConfig) -> WireOptions:
     )
 
 
-def transport_of(config: ProviderConfig, inner: Transport) -> ClientTransport:
+def transport_of(
+    name: str, config: ProviderConfig, inner: Transport, metrics: Metrics
+) -> ClientTransport:
     """The shared pool, with the client's own credential where the provider asks for it."""
-    return ClientTransport(inner, config.credential == "client")
+
+    def told(status: int | None, seconds: float) -> None:
+        metrics.upstream(provider=name, status=status, seconds=seconds)
+
+    return ClientTransport(inner, config.credential == "client", told)
 
 
 def build_provider(

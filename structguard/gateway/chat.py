@@ -16,11 +16,10 @@ from structguard.gateway.asgi import Exchange
 from structguard.gateway.blocks import DONE, spoken
 from structguard.gateway.chunks import Chunks
 from structguard.gateway.core import Core
-from structguard.gateway.faults import ApiError
+from structguard.gateway.faults import ApiError, unusable
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.passing import RawReply
 from structguard.gateway.resource import new_id, now
-from structguard.gateway.serving import unusable
 from structguard.gateway.turn import Turn
 from structguard.types import Finished, StreamEvent, as_mapping
 from structguard.wire.chat import encode_reply

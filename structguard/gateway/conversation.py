@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import logging
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from structguard.gateway.resource import new_id
 from structguard.gateway.store import ResponseStore, Stored, StoreTrouble
 from structguard.types import as_mapping, as_sequence, as_text
 
+log = logging.getLogger("structguard.gateway")
 _MARK = "sgc1."
 MAX_SUMMARY = 4 * 1024 * 1024  # bytes of a compaction item's text once unpacked
 
@@ -90,16 +92,15 @@ class Conversations:
         response: Mapping[str, object],
         scope: str,
         local: Local | None = None,
-    ) -> None:
+    ) -> str:
         """
         Keep a turn, unless the client said `store: false`; a connection keeps its own either way.
 
-        Raises:
-            ApiError: the store failed, 503.
+        Gives what went wrong, "" if nothing did: an answer that was paid for is never lost to it.
         """
         id_ = as_text(response.get("id"))
         if not id_:
-            return
+            return ""
         stored = Stored(
             input=[_with_id(item) for item in input_items(body)],
             output=list(as_sequence(response.get("output")) or ()),
@@ -109,11 +110,13 @@ class Conversations:
         if local is not None:
             local.keep(id_, stored)
         if body.get("store") is False:
-            return
+            return ""
         try:
             await self.store.put(scope, id_, stored)
         except StoreTrouble as error:
-            raise no_store(error) from error
+            log.warning("a response could not be stored: %s", error)
+            return f"not stored: {error}"
+        return ""
 
 
 def no_store(error: StoreTrouble) -> ApiError:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from structguard.clients.growing import AnswerChanged
 from structguard.errors import ProviderError, redact
 from structguard.types import Api, Failure, Kind
 
@@ -94,6 +95,12 @@ def _message(error: ProviderError) -> str:
     return redact(error.message)
 
 
+def unusable() -> ApiError:
+    """The error of a reply that holds no value for its format."""
+    text = "the upstream's reply holds no value that fits the format"
+    return ApiError(502, text, "upstream_error", code="unusable_answer")
+
+
 def failed(error: Exception, api: Api, *, own_key: bool) -> ApiError:
     """The client's error for whatever a request ended in; a bug says nothing of itself."""
     match error:
@@ -101,5 +108,7 @@ def failed(error: Exception, api: Api, *, own_key: bool) -> ApiError:
             return error
         case ProviderError():
             return of_provider(error, api, own_key=own_key)
+        case AnswerChanged():
+            return unusable()
         case _:
             return ApiError(500, "the gateway failed; its log says why", "server_error", code="bug")

@@ -19,14 +19,13 @@ from structguard.gateway.auth import Caller
 from structguard.gateway.blocks import DONE, holds_resource, object_of, raw_events, spoken
 from structguard.gateway.conversation import Local
 from structguard.gateway.core import Core
-from structguard.gateway.faults import ApiError
+from structguard.gateway.faults import ApiError, unusable
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.passing import RawReply
 from structguard.gateway.resource import REQUIRED, begun, echo, ended, filled, new_id, now
 from structguard.gateway.sequence import Sequence
-from structguard.gateway.serving import unusable
 from structguard.gateway.turn import Turn
-from structguard.types import Finished, StreamEvent, as_mapping
+from structguard.types import Completion, Finished, StreamEvent, as_mapping
 
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -108,9 +107,9 @@ class ResponsesEndpoint:
             run.start["model"] = answer.model or run.turn.model
             resource = ended(answer, run.start, {})
             body = orjson.dumps(resource)
-        await self.core.conversations.keep(
-            {**run.asked, "input": run.turn.body.get("input")}, resource, run.scope, run.local
-        )
+        if trouble := await self._keep(run, resource):
+            run.turn.served.warning = trouble
+            body = orjson.dumps({**resource, "store": False})
         return body
 
     @asynccontextmanager
@@ -160,14 +159,14 @@ class ResponsesEndpoint:
                 notes = run.turn.served.headers()
                 response = {**response, "metadata": {**_metadata(response), **notes}}
             elif _is_whole(response, run):
+                if terminal and await self._keep(run, response):
+                    raw = spoken({**event, "response": {**response, "store": False}}, "responses")  # noqa: PLW2901
                 out.append(raw)
-                if terminal:
-                    await self._keep(run, response)
                 continue
             whole = filled(response, run.start)
             run.start["id"] = whole["id"]
-            if terminal:
-                await self._keep(run, whole)
+            if terminal and await self._keep(run, whole):
+                whole["store"] = False
             out.append(spoken({**event, "response": whole}, "responses"))
         return b"".join(out)
 
@@ -176,33 +175,43 @@ class ResponsesEndpoint:
         yield b"".join(spoken(event, "responses") for event in sequence.begin())
         try:
             async for event in events:
-                if isinstance(event, Finished):
-                    if self.core.serving.is_unusable(run.turn):
-                        raise unusable()  # noqa: TRY301
-                    told = run.turn.served.headers() if run.turn.guardable else {}
-                    end = [*sequence.finish(event.completion, told)]
-                    await self._keep(run, sequence.resource or {})
-                    for one in end:
-                        yield spoken(one, "responses")
-                else:
-                    for one in sequence.feed(event):
-                        yield spoken(one, "responses")
+                made = (
+                    await self._ended(run, sequence, event.completion)
+                    if isinstance(event, Finished)
+                    else sequence.feed(event)
+                )
+                for one in made:
+                    yield spoken(one, "responses")
         except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
             for piece in self._broken(run, sequence, error):
                 yield piece
             return
         yield DONE
 
+    async def _ended(
+        self, run: Run, sequence: Sequence, completion: Completion
+    ) -> list[dict[str, object]]:
+        """The last events; the response is kept before the client hears of its end."""
+        if self.core.serving.is_unusable(run.turn):
+            raise unusable()
+        told = run.turn.served.headers() if run.turn.guardable else {}
+        end = [*sequence.finish(completion, told)]
+        resource = sequence.resource or {}
+        if await self._keep(run, resource):
+            resource["store"] = False
+        return end
+
     def _broken(self, run: Run, sequence: Sequence, error: Exception) -> list[bytes]:
         fault = self.core.refusal(error, "responses", run.turn.model)
         events = sequence.fail(fault.code or fault.type, fault.message, fault.type)
         return [*(spoken(event, "responses") for event in events), DONE]
 
-    async def _keep(self, run: Run, resource: Mapping[str, object]) -> None:
+    async def _keep(self, run: Run, resource: Mapping[str, object]) -> str:
+        """Store what did not fail; what went wrong, if anything."""
         if resource.get("status") == "failed":
-            return
+            return ""
         body = {**run.asked, "input": run.turn.body.get("input")}
-        await self.core.conversations.keep(body, resource, run.scope, run.local)
+        return await self.core.conversations.keep(body, resource, run.scope, run.local)
 
 
 def _metadata(response: Mapping[str, object]) -> Mapping[str, object]:

@@ -24,6 +24,7 @@ from structguard.gateway.conversation import listed, no_store
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError
 from structguard.gateway.resource import now
+from structguard.gateway.status import status_routes
 from structguard.gateway.store import StoreTrouble
 from structguard.gateway.turn import object_in
 from structguard.http import ExchangeFailed
@@ -73,6 +74,8 @@ class Rest:
             ]
         if self.core.config.pages.metrics:
             routes.append(Route("/metrics", self._guarded(self.metrics)))
+        if self.core.config.pages.status:
+            routes += status_routes(self.core)
         return Starlette(
             routes=routes, exception_handlers={HTTPException: _http_error, Exception: _bug}
         )

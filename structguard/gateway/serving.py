@@ -14,7 +14,7 @@ from typing import TypeAlias
 from structguard.clients.healing import Healed, heal
 from structguard.clients.replies import text_slots
 from structguard.flow import watch
-from structguard.gateway.faults import ApiError
+from structguard.gateway.faults import unusable
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.passing import RawReply
 from structguard.gateway.turn import RAW, Served, Turn
@@ -180,12 +180,6 @@ def _starts(held: list[str], format_: Format) -> bool:
         return False
     kind = "object" if isinstance(format_, JsonObject) else format_.schema.get("type")
     return text[0] in _STARTS.get(str(kind), '{["-0123456789tfn')
-
-
-def unusable() -> ApiError:
-    """The error of a reply that holds no value for its format."""
-    text = "the upstream's reply holds no value that fits the format"
-    return ApiError(502, text, "upstream_error", code="unusable_answer")
 
 
 def _raw_of(event: StreamEvent | None) -> RawStream | None:

@@ -6,7 +6,8 @@ Nothing else of the client's headers is forwarded. Source: spec gateway "Scale a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from structguard.gateway.turn import CLIENT
@@ -21,10 +22,15 @@ SAFE = tuple(
 
 @dataclass(frozen=True, slots=True)
 class ClientTransport:
-    """Sends as `inner` does, with the current client's safe headers; `credential`: its key too."""
+    """
+    Sends as `inner` does, with the current client's safe headers; `credential`: its key too.
+
+    `told` hears of each exchange: the status (None: no answer) and the seconds to its head.
+    """
 
     inner: Transport
     credential: bool
+    told: Callable[[int | None, float], None]
 
     async def send(
         self,
@@ -42,9 +48,15 @@ class ClientTransport:
             own = self.credential
             added = {k: v for k, v in client.items() if own or k != "authorization"}
             headers = {**headers, **added}
-        return await self.inner.send(
-            method, url, headers=headers, body=body, budget=budget, stream=stream
-        )
+        started, status = time.perf_counter(), None
+        try:
+            reply = await self.inner.send(
+                method, url, headers=headers, body=body, budget=budget, stream=stream
+            )
+            status = reply.status
+        finally:
+            self.told(status, time.perf_counter() - started)
+        return reply
 
     async def aclose(self) -> None:
         """See `seam.Transport.aclose`."""

@@ -18,6 +18,7 @@ from structguard.events import Observer
 from structguard.gateway.building import apis_of, build_passage, build_provider, transport_of
 from structguard.gateway.config import Config, ProviderConfig
 from structguard.gateway.faults import ApiError
+from structguard.gateway.metrics import Metrics
 from structguard.gateway.passing import Passage, RawReply
 from structguard.gateway.translate import fitted
 from structguard.gateway.turn import Mode, Turn
@@ -205,6 +206,7 @@ class Upstreams:
         self,
         config: Config,
         *,
+        metrics: Metrics,
         memo: Memo,
         policy: Policy,
         transport: Transport,
@@ -220,13 +222,13 @@ class Upstreams:
             "off": replace(neutral, mode="off"),
         }
         self.providers = {
-            name: build_provider(name, one, transport_of(one, transport), observer)
+            name: build_provider(name, one, transport_of(name, one, transport, metrics), observer)
             for name, one in config.providers.items()
         }
         self._passages: Mapping[str, Mapping[Api, Passage]] = {
             name: {
                 api: build_passage(
-                    name, one, api, transport_of(one, transport),
+                    name, one, api, transport_of(name, one, transport, metrics),
                     memo=memo, policy=policy, observer=observer,
                 )
                 for api in apis_of(one)
