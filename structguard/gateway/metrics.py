@@ -22,6 +22,7 @@ from structguard.errors import MissingExtra
 from structguard.gateway.numbers import Histogram, Numbers, Traffic
 from structguard.observe.prometheus import PrometheusSink
 from structguard.service import Clock
+from structguard.types import Kind
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -185,7 +186,7 @@ class Metrics:
             refusals=total("structguard_refusals_total"),
             saved=total("structguard_requests_saved_total"),
             recovered=total("structguard_formats_recovered_total"),
-            provider_errors=total("structguard_provider_errors_total"),
+            provider_errors=total("structguard_provider_errors_total", _is_failure),
             enforced_ratio=_ratio(families),
             latency=total.histogram("structguard_request_seconds"),
             first_byte=total.histogram("structguard_first_byte_seconds"),
@@ -237,6 +238,11 @@ class _Totals:
             counts.append(round(value - below))
             below = value
         return Histogram(bounds=BOUNDS, counts=tuple(counts))
+
+
+def _is_failure(labels: Mapping[str, str]) -> bool:
+    """A refused format is counted as a refusal; rescued, nobody has failed."""
+    return labels["kind"] != Kind.FORMAT_REFUSED.value
 
 
 def _ratio(families: Iterable[Metric]) -> float | None:

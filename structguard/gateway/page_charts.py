@@ -12,6 +12,7 @@ from structguard.gateway.html import Html, escape, join, tag
 from structguard.gateway.numbers import Histogram, Traffic
 
 NONE = "\u2013"  # an en dash: nothing to show
+FEW = 9  # buckets that are shown at least
 HEIGHT, UNIT, GAP = 100.0, 10.0, 1.5  # of the drawing; a bar's room and what stays free of it
 
 
@@ -40,12 +41,11 @@ def latency_chart(latency: Histogram) -> Html:
     filled = [place for place, count in enumerate(latency.counts) if count]
     if not filled:
         return tag("p", "empty", "Nothing measured yet.")
-    first, last = max(0, min(filled) - 1), min(len(latency.counts) - 1, max(filled) + 1)
-    shown = range(first, last + 1)
+    shown = _shown(min(filled), max(filled), len(latency.counts))
     most = max(latency.counts)
     bars = [
         _bar(
-            place - first,
+            place - shown.start,
             latency.counts[place] * HEIGHT / most,
             0.0,
             "bar",
@@ -60,6 +60,12 @@ def latency_chart(latency: Histogram) -> Html:
         _drawing(len(shown), bars, told),
         _axis([_edge(latency, place) for place in shown], each=True),
     )
+
+
+def _shown(first: int, last: int, buckets: int) -> range:
+    """The filled buckets with one beside each end, and more where they are few."""
+    beside = max(1, (FEW - (last - first + 1) + 1) // 2)
+    return range(max(0, first - beside), min(buckets, last + beside + 1))
 
 
 def seconds(value: float | None) -> str:

@@ -253,9 +253,9 @@ def _many(count: int, what: str) -> str:
 
 
 def ago(span: float) -> str:
-    """A span of time in the largest unit that fits; never negative."""
+    """A span of time in the largest unit that fits, days from two on; never negative."""
     span = max(0.0, span)
-    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
-        if span >= size:
+    for least, size, unit in ((172800.0, 86400.0, "d"), (3600.0, 3600.0, "h"), (60.0, 60.0, "min")):
+        if span >= least:
             return f"{span / size:.0f} {unit}"
     return f"{span:.0f} s"

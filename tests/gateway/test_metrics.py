@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -216,6 +217,9 @@ def test_the_page_s_numbers_are_the_counters_sums() -> None:
     assert (numbers.requests, numbers.failed, numbers.in_flight) == (5, 2, 1)
     assert (numbers.refusals, numbers.saved, numbers.recovered) == (4, 1, 1)
     assert numbers.provider_errors == 1
+    failed = next(event for event, _ in EVENTS if isinstance(event, ev.ProviderFailed))
+    metrics.sink(replace(failed, kind=Kind.FORMAT_REFUSED))
+    assert metrics.summary().provider_errors == 1
     assert numbers.latency.total == 5
     assert numbers.latency.counts[BOUNDS.index(0.025)] == 5
     assert numbers.first_byte.total == 0

@@ -193,6 +193,13 @@ def test_bars_are_as_high_as_their_counts_and_never_vanish() -> None:
     assert heights == [0.5, 1.5, 50.0, 50.0]
 
 
+def test_a_chart_of_few_durations_shows_the_buckets_beside_them() -> None:
+    bounds = tuple(float(n) for n in range(1, 20))
+    for place, words in ((0, "1 s 2 s 3 s 4 s 5 s"), (10, "7 s 8 s 9 s 10 s 11 s 12 s 13 s")):
+        counts = tuple(5 if n == place else 0 for n in range(20))
+        assert words in Read(latency_chart(Histogram(bounds=bounds, counts=counts))).text
+
+
 def test_what_lies_above_the_last_bound_is_shown_too() -> None:
     chart = latency_chart(Histogram(bounds=(1.0, 200.0), counts=(0, 0, 3)))
     assert "over 200 s: 3" in chart
@@ -210,7 +217,14 @@ def test_durations_are_told_as_people_read_them(value: float | None, told: str) 
 
 @pytest.mark.parametrize(
     ("span", "told"),
-    [(-5.0, "0 s"), (59.0, "59 s"), (60.0, "1 min"), (7200.0, "2 h"), (90_000.0, "1 d")],
+    [
+        (-5.0, "0 s"),
+        (59.0, "59 s"),
+        (60.0, "1 min"),
+        (7200.0, "2 h"),
+        (90_000.0, "25 h"),
+        (180_000.0, "2 d"),
+    ],
 )
 def test_spans_are_told_in_the_largest_unit(span: float, told: str) -> None:
     assert ago(span) == told
