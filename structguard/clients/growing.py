@@ -9,7 +9,7 @@ stream fails. Source: spec guard §2, row "streaming"; spec parse "Streams".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from structguard.clients.healing import Healed, compact, heal
 from structguard.errors import ParseError, StructguardError
@@ -26,17 +26,23 @@ class Growing:
     """One answer's text on its way out: `feed` gives what can be shown now, `finish` the rest."""
 
     def __init__(self, asked: Callable[[], Format | None], *, degraded: bool) -> None:
-        format = asked()  # noqa: A001  the field's word
         self._asked, self._degraded = asked, degraded
-        self._schema = format.schema if isinstance(format, JsonSchema) else {"type": "object"}
-        self._parser = PartialParser(self._schema)
+        self._schema: Mapping[str, object] = {"type": "object"}
+        self._parser: PartialParser | None = None
+        try:
+            format = asked()  # noqa: A001  the field's word
+            if isinstance(format, JsonSchema):
+                self._schema = format.schema
+            self._parser = PartialParser(self._schema)
+        except ValueError:  # a schema that only we cannot read: nothing is shown before the end
+            pass
         self.text = ""
         self.shown = ""
 
     def feed(self, delta: str) -> str:
         """Take a piece of text; what may be handed on of it as bare JSON, often nothing."""
         self.text += delta
-        snapshot = self._parser.feed(delta)
+        snapshot = self._parser.feed(delta) if self._parser is not None else None
         if snapshot is None or not _is_known(snapshot, self._schema):
             return ""
         prefix = open_prefix(snapshot)
@@ -92,9 +98,8 @@ def open_prefix(value: object) -> str:
     return text[: len(text) - closers]
 
 
-def _is_known(snapshot: object, schema: object) -> bool:
+def _is_known(snapshot: object, wanted: Mapping[str, object]) -> bool:
     """Whether a snapshot begins the way the schema's values do."""
-    wanted = as_mapping(schema) or {}
     mapping = as_mapping(snapshot)
     if mapping is not None:
         properties = as_mapping(wanted.get("properties"))

@@ -1,8 +1,9 @@
 """
-Streams that must end up as bare JSON: the text is held and given as one delta at its end.
+Streams that must end up as bare JSON: the text is held and given as growing prefixes of its value.
 
-Pure: events in, events out, for SDK objects and for parsed JSON alike. A stream whose text already
-starts as JSON under an accepted format passes untouched. Source: spec guard §2, row "streaming".
+What is not certain yet waits; the end comes with the text's own end. Pure: events in, events out,
+for SDK objects and for parsed JSON alike. A stream whose text already starts as JSON under an
+accepted format passes untouched. Source: spec guard §2, row "streaming".
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from structguard.clients.healing import Healed, heal
+from structguard.clients.growing import Growing
 from structguard.clients.replies import get, items, put
 from structguard.types import Api, Format, JsonSchema
 
@@ -21,10 +22,16 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 @dataclass(slots=True)
 class _Held:
-    """One text of the stream: what was held back, and the event that can carry it."""
+    """
+    One text of the stream: what was held back, and an event that can carry it.
+
+    `fresh` is what may be shown for the piece that was just held and was not handed on yet.
+    """
 
     text: str = ""
     passing: bool = False
+    growing: Growing | None = None
+    fresh: str = ""
     carrier: object = None
     at: int = 0  # which of the carrier's candidates it is
     given: str | None = None
@@ -64,25 +71,32 @@ class StreamHealer:
                 yield event
 
     def rest(self) -> Iterator[object]:
-        """What is still held when the stream ends or breaks: as it came, nothing is lost."""
+        """
+        What is still held when the stream ends or breaks: as it came, nothing is lost. A value that
+        was shown in part stays the part it is: nothing is closed that the model did not close.
+        """
         for held in self._texts.values():
-            if held.given is None and held.text and not held.passing:
+            shown = held.growing is not None and held.growing.shown
+            if held.given is None and held.text and not held.passing and not shown:
                 held.given = held.text
                 yield _carry(held, self.api, held.text)
 
     def _chat(self, chunk: object) -> Iterator[object]:
-        holding = False
+        holding = showing = False
         for at, choice in enumerate(items(chunk, "choices")):
             held = self._texts.setdefault(get(choice, "index"), _Held())
             delta = get(choice, "delta")
             text = get(delta, "content")
+            held.fresh = ""
+            ends = bool(get(choice, "finish_reason"))
             if isinstance(text, str) and text and self._hold(held, text):
-                holding = True
-                held.carrier, held.at = copy.deepcopy(chunk), at
-                put(delta, "content", None)
-            if get(choice, "finish_reason"):
+                holding, showing = True, showing or (bool(held.fresh) and not ends)
+                if held.carrier is None:
+                    held.carrier, held.at = copy.deepcopy(chunk), at
+                put(delta, "content", None if ends else held.fresh or None)
+            if ends:
                 yield from self._give(held)
-        if not holding or _says_more(chunk):
+        if showing or not holding or _says_more(chunk):
             yield chunk
 
     def _responses(self, event: object) -> Iterator[object]:
@@ -91,8 +105,11 @@ class StreamHealer:
         if kind == "response.output_text.delta":
             held = self._texts.setdefault(where, _Held())
             if self._hold(held, str(get(event, "delta") or "")):
-                held.carrier = event
-                return
+                held.carrier = held.carrier or copy.deepcopy(event)
+                if not held.fresh:
+                    return
+                put(event, "delta", held.fresh)
+                held.fresh = ""
         elif kind == "response.output_text.done":
             done = self._texts.get(where)
             if done is not None and not done.passing:
@@ -112,25 +129,31 @@ class StreamHealer:
             if isinstance(text, str) and text:
                 held = self._texts.setdefault(index, _Held())
                 if self._hold(held, text):
-                    held.carrier = event
-                    return
+                    held.carrier = held.carrier or copy.deepcopy(event)
+                    if not held.fresh:
+                        return
+                    put(get(event, "delta"), "text", held.fresh)
+                    held.fresh = ""
         elif kind == "content_block_stop" and (done := self._texts.get(index)) is not None:
             yield from self._give(done)
         yield event
 
     def _google(self, chunk: object) -> Iterator[object]:
-        holding = False
+        holding = showing = False
         carrier = copy.deepcopy(chunk) if self._may_hold() else chunk
         for at, candidate in enumerate(items(chunk, "candidates")):
             held = self._texts.setdefault(get(candidate, "index") or 0, _Held())
+            ends, left = bool(get(candidate, "finishReason")), ""
             for part in _text_parts(candidate):
                 if self._hold(held, str(get(part, "text"))):
-                    holding = True
+                    holding, showing = True, showing or (bool(held.fresh) and not ends)
                     held.carrier, held.at = carrier, at
-                    put(part, "text", "")
-            if get(candidate, "finishReason"):
+                    put(part, "text", "" if ends else held.fresh)
+                    left += held.fresh
+            if ends:
+                held.fresh = left
                 yield from self._give(held)
-        if not holding or _google_says_more(chunk):
+        if showing or not holding or _google_says_more(chunk):
             yield chunk
 
     def _may_hold(self) -> bool:
@@ -157,15 +180,20 @@ class StreamHealer:
             held.passing = True
             return False
         self.holds = True
+        if held.growing is None:
+            held.growing = Growing(self.asked, degraded=self.degraded)
+            text = held.text
+        held.fresh = held.growing.feed(text)
         return True
 
     def _give(self, held: _Held) -> Iterator[object]:
-        if held.passing or held.given is not None or not held.text:
+        if held.growing is None or held.given is not None:
             return
-        healed: Healed = heal(held.text, self.asked, degraded=self.degraded)
-        self.source = self.source or healed.source
-        held.given = healed.text
-        yield _carry(held, self.api, healed.text)
+        rest = held.growing.finish()
+        self.source = self.source or rest.source
+        held.given = held.growing.shown + rest.text
+        if held.fresh or rest.text:
+            yield _carry(held, self.api, held.fresh + rest.text)
 
     def _settle(self, part: object, held: _Held | None) -> None:
         if held is not None and held.given is not None and get(part, "type") == "output_text":

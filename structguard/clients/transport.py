@@ -17,7 +17,14 @@ Source: DESIGN "Public face", spec guard §2.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Generator,
+    Iterable,
+    Iterator,
+)
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, cast
@@ -94,7 +101,10 @@ class GuardedTransport(httpx2.BaseTransport):
             if part == "nothing":
                 return turn.unseen(response)
             if part == "whole":
-                return turn.whole(response, b"".join(response.iter_raw()))
+                # the stream itself: a reply from memory (a cache, a recording) is read already
+                raw = b"".join(cast("Iterable[bytes]", response.stream))
+                response.close()
+                return turn.whole(response, raw)
             chunks = cast("Generator[bytes]", response.iter_bytes())
             events = turn.events()
             for chunk in chunks:
@@ -182,7 +192,10 @@ class AsyncGuardedTransport(httpx2.AsyncBaseTransport):
             if part == "nothing":
                 return turn.unseen(response)
             if part == "whole":
-                return turn.whole(response, b"".join([c async for c in response.aiter_raw()]))
+                stream = cast("AsyncIterable[bytes]", response.stream)
+                raw = b"".join([piece async for piece in stream])
+                await response.aclose()
+                return turn.whole(response, raw)
             chunks = response.aiter_bytes()
             events = turn.events()
             async for chunk in chunks:

@@ -35,6 +35,7 @@ from tests.clients.vendors import CONVERSE_PATH, Vendor, converse
 from tests.http.raw import Play, raw_server
 
 CHAT = "/v1/chat/completions"
+EVENTS = "text/event-stream"
 ASKED: Json = {"model": "m", "messages": MESSAGES, "response_format": FORMAT}
 CONVERSE: Json = {
     "messages": [{"role": "user", "content": [{"text": "Where?"}]}],
@@ -466,7 +467,7 @@ def test_a_refused_stream_is_opened_again(
         client.stream("POST", CHAT, json={**ASKED, "stream": True}) as reply,
     ):
         assert [told.source for told in calls] == [None]
-        assert deltas(reply) == [VALUE]
+        assert "".join(deltas(reply)) == VALUE
         assert reply.extensions[INFO].source == "fenced"
     assert [(told.enforced, told.requests, told.source) for told in calls] == [(False, 2, "fenced")]
     assert len(memo.entries()) == 1
@@ -487,7 +488,7 @@ def test_a_packed_stream_is_unpacked_once(client: httpx2.Client, httpserver: HTT
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
     httpserver.expect_request(CHAT).respond_with_data(packed, headers=headers)
     with client.stream("POST", CHAT, json={**ASKED, "stream": True}) as reply:
-        assert deltas(reply) == [VALUE]
+        assert "".join(deltas(reply)) == VALUE
 
 
 def test_an_error_as_the_first_event_is_a_status_and_its_stream_is_closed(
@@ -508,7 +509,7 @@ def test_a_refusal_as_the_first_event_is_rescued(
     answer = sse(chat_chunks([FENCED]))
     vendor.plays(lambda body: (200, refusal if "response_format" in body else answer))
     with client.stream("POST", CHAT, json={**ASKED, "stream": True}) as reply:
-        assert deltas(reply) == [VALUE]
+        assert "".join(deltas(reply)) == VALUE
     assert len(memo.entries()) == 1
 
 
@@ -567,7 +568,7 @@ def test_pieces_of_prose_are_held_until_the_end(client: httpx2.Client) -> None:
         raw_server(Play(pieces_of([FENCED[:9], FENCED[9:]]))) as server,
         client.stream("POST", server.url + CHAT, json={**ASKED, "stream": True}) as reply,
     ):
-        assert deltas(reply) == [VALUE]
+        assert "".join(deltas(reply)) == VALUE
 
 
 def test_a_stream_without_any_event_is_handed_on(client: httpx2.Client, vendor: Vendor) -> None:
@@ -645,6 +646,31 @@ def test_what_fails_before_a_reply_is_raised_unchanged(
         client.post(f"http://127.0.0.1:1{CHAT}", json=ASKED)
     assert caught.value.__cause__ is None or not sg.is_refusal(caught.value.__cause__)
     assert (vendor.bodies, memo.entries()) == ([], [])
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_a_transport_that_answers_from_memory_is_guarded_too(memo: Memo, *, packed: bool) -> None:
+    """Caches and recordings hand on replies that are read already."""
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked = json.loads(request.content)
+        if "response_format" in asked:
+            return httpx2.Response(400, json=NO_FORMAT)
+        if asked.get("stream"):
+            events = sse(chat_chunks([FENCED])).encode()
+            return httpx2.Response(200, content=events, headers=[("content-type", EVENTS)])
+        raw = json.dumps(chat(FENCED)).encode()
+        if packed:
+            return httpx2.Response(
+                200, content=gzip.compress(raw), headers=[("content-encoding", "gzip")]
+            )
+        return httpx2.Response(200, content=raw)
+
+    transport = sg.Guard(memo=memo).transport(httpx2.MockTransport(answer))
+    with httpx2.Client(transport=transport, base_url="http://host") as client:
+        assert content_of(client.post(CHAT, json=ASKED)) == VALUE
+        with client.stream("POST", CHAT, json={**ASKED, "stream": True}) as reply:
+            assert "".join(deltas(reply)) == VALUE
 
 
 def test_a_fault_of_the_transport_below_is_raised_as_it_is(vendor: Vendor, memo: Memo) -> None:

@@ -12,6 +12,7 @@ import anyio
 import openai
 import pytest
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
+from openai.types.chat import ChatCompletion
 from pydantic import BaseModel
 
 import structguard as sg
@@ -561,3 +562,11 @@ class TestAsync:
                 response_format=FORMAT,
             )
         assert told(answer).requests == 2
+
+
+def test_a_request_that_hands_back_a_reply_itself_is_healed_too(memo: Memo) -> None:
+    """Somebody's own `request`, patched in before us, may skip the SDK's response object."""
+    with OpenAI(api_key="k") as plain:
+        reply = ChatCompletion.model_validate(chat(FENCED))
+        vars(plain)["request"] = lambda *_args, **_kwargs: reply
+        assert ask(sg.wrap(plain, memo=memo)).choices[0].message.content == VALUE
