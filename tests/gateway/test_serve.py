@@ -1,0 +1,139 @@
+"""`structguard serve`: checks, exit codes, a real process that is stopped while it streams."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from structguard.cli import main
+from structguard.testing import RefusingEndpoint
+from tests.gateway.upstream import upstream
+from tests.gateway.world import VALUE, chat, response
+
+CONFIG = """\
+[providers.up]
+base_url = "{url}"
+api_key_env = "UP_KEY"
+[endpoints.responses]
+enabled = true
+[guard]
+memo = "disk:{place}/memo"
+[store]
+url = "disk:{place}/store"
+"""
+
+
+@contextmanager
+def served(*arguments: str, **env: str) -> Iterator[tuple[subprocess.Popen[str], httpx2.Client]]:
+    """A gateway process that answers."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "structguard", "serve", *arguments, "--port", str(port)]
+    process = subprocess.Popen(  # noqa: S603  our own command
+        command, env={**os.environ, **env}, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
+            for _ in range(400):
+                try:
+                    client.get("/healthz")
+                    break
+                except httpx2.ConnectError:
+                    assert process.poll() is None, process.stderr and process.stderr.read()
+                    time.sleep(0.05)  # noqa: TID251  another process' start
+            yield process, client
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def test_check_prints_the_resolved_settings_without_secrets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(CONFIG.format(url="https://host/v1", place=tmp_path))
+    monkeypatch.setenv("UP_KEY", "s3cret")
+    assert main(["serve", "--config", str(file), "--check"]) == 0
+    out = capsys.readouterr().out
+    assert json.loads(out)["providers"]["up"]["key"] == "set"
+    assert "s3cret" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--config", "none.toml"], "No such file"),
+        (["--upstream", "ftp://x"], "must be an http or https URL"),
+        (["--upstream", "http://127.0.0.1:1/v1", "--host", "0.0.0.0"], "no token is configured"),  # noqa: S104
+        (["--upstream", "http://127.0.0.1:1/v1", "--workers", "0"], "--workers must be at least 1"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_exit_code_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_exit_code_3(capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "structguard", "serve", "--upstream", "http://127.0.0.1:1/v1",
+             "--port", port],
+            capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+
+
+def test_a_stop_lets_streams_end_and_is_exit_code_0(tmp_path: Path) -> None:
+    with (
+        RefusingEndpoint("slow", value=VALUE, delay=1.0) as endpoint,
+        served("--upstream", endpoint.base_url, XDG_CACHE_HOME=str(tmp_path)) as (process, client),
+    ):
+        replies: list[httpx2.Response] = []
+        body = chat("slow", stream=True)
+        asking = threading.Thread(
+            target=lambda: replies.append(client.post("/v1/chat/completions", json=body))
+        )
+        asking.start()
+        while not endpoint.requests:
+            time.sleep(0.01)  # noqa: TID251  another process' request
+        process.send_signal(signal.SIGTERM)
+        asking.join(10)
+        assert replies[0].text.endswith("data: [DONE]\n\n")
+        assert process.wait(10) == 0
+        assert process.stderr is not None
+        assert "legacy endpoint" in process.stderr.read()
+
+
+def test_workers_share_memo_store_and_metrics(tmp_path: Path) -> None:
+    with upstream() as server:
+        file = tmp_path / "c.toml"
+        file.write_text(CONFIG.format(url=server.base_url, place=tmp_path))
+        with served("--config", str(file), "--workers", "2", UP_KEY="k") as (process, client):
+            first = client.post("/v1/responses", json=response("text", input="One?")).json()
+            shown = ""
+            for at in range(12):
+                with httpx2.Client(base_url=client.base_url, timeout=20) as fresh:
+                    body = response("text", input="Two?", previous_response_id=first["id"])
+                    reply = fresh.post("/v1/responses", json=body)
+                    assert reply.status_code == 200, (at, reply.text)
+                    shown = fresh.get("/metrics").text
+            counted = 'structguard_requests_total{endpoint="/v1/responses",status="200"} 13.0'
+            assert counted in shown
+            assert client.get("/v1/chat/completions").status_code == 404
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(15) == 0
