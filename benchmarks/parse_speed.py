@@ -57,7 +57,7 @@ HOSTILE: Mapping[str, str] = {
     "[ … ]": "",
 }
 SIZES = (100_000, 300_000, 1_000_000)
-GIVE_UP = 20.0  # seconds a peer may take for one hostile text
+GIVE_UP = 15.0  # seconds a peer may take for one hostile text
 
 
 def hostile(name: str, size: int) -> str:

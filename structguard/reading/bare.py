@@ -203,7 +203,7 @@ def _odd_number(cursor: Cursor, word: str, start: int) -> object:
             return to_number(word, start)
         return word
     if _ODD_NUMBER.match(word) and any(char.isdigit() for char in word):
-        plain = word.replace("_", "").lstrip("+")
+        plain = word.replace("_", "").lstrip("+").removesuffix(".")
         digits = plain.lstrip("-").split(".")[0]
         if digits in {"", "0"} or not digits.startswith("0"):
             cursor.note("number spelling", start)
