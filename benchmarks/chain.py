@@ -34,7 +34,7 @@ class Bare:
 
     base_url = "http://bare.invalid/v1"
 
-    def __init__(self, id: str) -> None:  # noqa: A002  the protocol's word
+    def __init__(self, id: str) -> None:
         self.id = id
         self.reply = Completion(text='{"answer": "yes"}', model="m", enforced=True)
 
