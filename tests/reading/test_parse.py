@@ -120,6 +120,10 @@ def test_a_fenced_value_is_preferred_to_one_in_a_sentence() -> None:
     assert parse('As in {"n": 1}:\n```json\n{"n": 2}\n```', NUMBERS).value == {"n": 2}
 
 
+def test_a_fenced_value_is_preferred_to_one_on_its_own_line() -> None:
+    assert parse('{"n": 1}\n```json\n{"n": 2}\n```', NUMBERS).value == {"n": 2}
+
+
 def test_a_value_without_unknown_keys_is_preferred() -> None:
     assert parse('{"n": 1, "draft": true} {"n": 2}', NUMBERS).value == {"n": 2}
 
@@ -180,6 +184,7 @@ def test_apples_are_no_number() -> None:
         '<think>Maybe {"answer": "no"}</think>{"answer": "yes"}',
         '<reasoning>{"answer": "no"}</think>{"answer": "yes"}',
         'First {"answer": "no"}, then.\n</think>\n{"answer": "yes"}',
+        '{"answer": "no"}\n</think>\n{"answer": "yes"}',
         '[THINK]{"answer": "no"}[/THINK]{"answer": "yes"}',
         (
             '<|channel|>analysis<|message|>{"answer": "no"}<|end|><|start|>assistant'
@@ -392,6 +397,7 @@ def test_each_call_in_markup_is_an_object_of_its_own() -> None:
 def test_latex_that_decodes_to_control_characters_is_a_warning_or_restored() -> None:
     text = r'{"answer": "\frac{1}{2} \times \beta"}'
     assert "LaTeX" in parse(text, ANSWER).warnings[0]
+    assert parse(text, ANSWER).value == {"answer": "\frac{1}{2} \times \beta"}
     restored = parse(text, ANSWER, latex=True)
     assert restored.value == {"answer": r"\frac{1}{2} \times \beta"}
     assert "restored" in restored.warnings[0]
