@@ -61,6 +61,8 @@ class Growing:
         healed = heal(self.text, self._asked, degraded=self._degraded)
         if self.shown and healed.source == "json":  # handed on as it came: shown it was compact
             healed = Healed(compact(strict(healed.text)[0]), healed.source)
+        if self.shown and healed.source is None:  # cut: what was shown stays the part it is
+            return Healed("", None)
         if healed.text.startswith(self.shown):
             return Healed(healed.text[len(self.shown) :], healed.source)
         for other in self._alternatives():

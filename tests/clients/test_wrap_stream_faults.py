@@ -157,3 +157,15 @@ def test_a_text_that_is_never_said_to_be_done_is_given_before_the_end(
     assert [event.type for event in seen[-2:]] == ["response.output_text.delta", ending]
     assert "".join(getattr(event, "delta", "") for event in seen) == VALUE
     assert seen[-1].response.output_text == VALUE
+
+
+def test_a_stream_that_is_cut_at_the_token_limit_ends_as_one(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    """The caller sees the part and why it ends, not an error of ours."""
+    pieces = ['Sure: {"city":', '"Bo']
+    upstream.answers((400, REFUSED), sse(chat_chunks(pieces, finish="length")))
+    chunks = list(stream(client))
+    text = "".join(part.choices[0].delta.content or "" for part in chunks)
+    assert text == '{"city":"Bo'
+    assert chunks[-1].choices[0].finish_reason == "length"
