@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import httpx2
 import jiter
@@ -32,7 +33,7 @@ _ADDRESSES: Mapping[Api, re.Pattern[str]] = {
     "generate_content": re.compile("(?P<base>.*)/[^/]+/(?P<model>[^/]+):[a-zA-Z]+"),
 }
 _STREAMED = (":streamGenerateContent", "/converse-stream")  # the others say it in the body
-_SIGNING = ("x-amz-content-sha256", "content-digest", "content-md5", "signature")
+_SIGNING = frozenset((b"x-amz-content-sha256", b"content-digest", b"content-md5", b"signature"))
 _BODY_HEADERS = ("content-length", "transfer-encoding")
 _PHASES = ("connect", "read", "write", "pool")
 
@@ -78,10 +79,7 @@ def read_call(request: httpx2.Request, policy: Policy) -> HttpCall | None:
     body = _body(request) if address else None
     if api is None or address is None or body is None:
         return None
-    url = request.url
-    base_url = endpoint_id(
-        f"{url.scheme}://{url.netloc.decode('ascii')}{address['base']}?{url.query.decode('ascii')}"
-    )
+    base_url = _base_url(request.url, address["base"])
     stream = path.endswith(_STREAMED) or body.get("stream") is True
     call = BodyCall(
         provider=base_url,
@@ -97,6 +95,17 @@ def read_call(request: httpx2.Request, policy: Policy) -> HttpCall | None:
     return HttpCall(request, call, stream, _is_signed(request), _timeout(request))
 
 
+def _base_url(url: httpx2.URL, base: str) -> str:
+    """The endpoint as the memo names it: the URL without the wire's path."""
+    place = f"{url.scheme}://{url.netloc.decode('ascii')}{base}"
+    if b"api-version=" in url.query:  # Azure; other queries may hold a key and are kept nowhere
+        return endpoint_id(f"{place}?{url.query.decode('ascii')}")
+    return _known(place)
+
+
+_known = lru_cache(maxsize=256)(endpoint_id)
+
+
 def _body(request: httpx2.Request) -> Body | None:
     if not isinstance(request.stream, httpx2.ByteStream):
         return None
@@ -108,12 +117,11 @@ def _body(request: httpx2.Request) -> Body | None:
 
 def _is_signed(request: httpx2.Request) -> bool:
     """Whether a header or the address vouches for the body (AWS SigV4, RFC 9421, RFC 9530)."""
-    headers = request.headers
-    return (
-        headers.get("authorization", "").startswith("AWS4-")
-        or any(name in headers for name in _SIGNING)
-        or "X-Amz-Signature" in request.url.params
-    )
+    for name, value in request.headers.raw:
+        key = name.lower()
+        if key in _SIGNING or (key == b"authorization" and value.startswith(b"AWS4-")):
+            return True
+    return b"X-Amz-Signature=" in request.url.query
 
 
 def _timeout(request: httpx2.Request) -> float | None:

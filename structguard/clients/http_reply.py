@@ -119,24 +119,28 @@ class Turn:
 
     def whole(self, response: Reply, raw: bytes) -> Sent[Reply]:
         """A reply whose body was read, judged and healed."""
-        same, seen = (_made(response, response.headers, raw) for _ in range(2))
-        try:
-            seen.read()
-        except httpx2.DecodingError:  # not to be read here; the client will say so itself
-            return Sent(value=same, status=response.status_code, answered=False)
-        seen.request = self.http.request
-        if response.is_error:
-            return self._failed_with(same, seen)
-        return self._replied(same, seen)
+        same = response
+        same.stream = httpx2.ByteStream(raw)
+        content = raw
+        if response.is_error or "content-encoding" in response.headers:
+            seen = _made(response, response.headers, raw)
+            try:
+                content = seen.read()
+            except httpx2.DecodingError:  # not to be read here; the client will say so itself
+                return Sent(value=same, status=response.status_code, answered=False)
+            seen.request = self.http.request
+            if response.is_error:
+                return self._failed_with(same, seen)
+        return self._replied(same, content)
 
-    def _replied(self, same: Reply, seen: Reply) -> Sent[Reply]:
-        reply = _json(seen.content)
+    def _replied(self, same: Reply, content: bytes) -> Sent[Reply]:
+        reply = _json(content)
         if reply is None:
-            return Sent(value=same, status=seen.status_code, answered=False)
+            return Sent(value=same, status=same.status_code, answered=False)
         api = self.call.api
         error = failure_in(reply, api)
         if error is not None:
-            return self._in_disguise(seen, reply, error)
+            return self._in_disguise(same, reply, error)
         source, changed, has_text = None, False, False
         for holder, name in text_slots(reply, api):
             text, has_text = str(get(holder, name)), True
@@ -148,8 +152,8 @@ class Turn:
         self.source = source
         watched = self.policy.ignored_after and has_text and is_answer(reply, api)
         return Sent(
-            value=_rewritten(seen, reply) if changed else same,
-            status=seen.status_code,
+            value=_rewritten(same, reply) if changed else same,
+            status=same.status_code,
             answered=is_answer(reply, api) if self.confirm else True,
             prose=source is None if watched else None,
         )
@@ -285,12 +289,12 @@ def _made(
     )
 
 
-def _rewritten(seen: Reply, reply: Mapping[str, object]) -> Reply:
+def _rewritten(response: Reply, reply: Mapping[str, object]) -> Reply:
     """The reply with its healed text, and headers that tell the truth about it."""
     raw = json.dumps(reply, separators=(",", ":")).encode()
-    headers = _without_encoding(seen.headers)
+    headers = _without_encoding(response.headers)
     headers["content-length"] = str(len(raw))
-    return _made(seen, headers, raw)
+    return _made(response, headers, raw)
 
 
 def _without_encoding(headers: httpx2.Headers) -> httpx2.Headers:

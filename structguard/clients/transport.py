@@ -19,10 +19,8 @@ from __future__ import annotations
 
 from collections.abc import (
     AsyncGenerator,
-    AsyncIterable,
     AsyncIterator,
     Generator,
-    Iterable,
     Iterator,
 )
 from dataclasses import dataclass
@@ -102,8 +100,9 @@ class GuardedTransport(httpx2.BaseTransport):
                 return turn.unseen(response)
             if part == "whole":
                 # the stream itself: a reply from memory (a cache, a recording) is read already
-                raw = b"".join(cast("Iterable[bytes]", response.stream))
-                response.close()
+                stream = cast("httpx2.SyncByteStream", response.stream)
+                raw = b"".join(stream)
+                stream.close()
                 return turn.whole(response, raw)
             chunks = cast("Generator[bytes]", response.iter_bytes())
             events = turn.events()
@@ -192,9 +191,9 @@ class AsyncGuardedTransport(httpx2.AsyncBaseTransport):
             if part == "nothing":
                 return turn.unseen(response)
             if part == "whole":
-                stream = cast("AsyncIterable[bytes]", response.stream)
+                stream = cast("httpx2.AsyncByteStream", response.stream)
                 raw = b"".join([piece async for piece in stream])
-                await response.aclose()
+                await stream.aclose()
                 return turn.whole(response, raw)
             chunks = response.aiter_bytes()
             events = turn.events()

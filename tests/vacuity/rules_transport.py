@@ -55,15 +55,15 @@ MUTATIONS = [
     one(
         "writes strict json anew",
         REPLY,
-        "value=_rewritten(seen, reply) if changed else same,",
-        "value=_rewritten(seen, reply),",
+        "value=_rewritten(same, reply) if changed else same,",
+        "value=_rewritten(same, reply),",
         "strict_json_is_handed",
     ),
     one(
         "lies about a healed body",
         REPLY,
-        '    headers["content-length"] = str(len(raw))\n    return _made(seen, headers, raw)\n',
-        "    return _made(seen, seen.headers, raw)\n",
+        '    headers["content-length"] = str(len(raw))\n    return _made(response, headers, raw)\n',
+        "    return _made(response, response.headers, raw)\n",
         "tells_the_truth",
     ),
     one(
