@@ -162,7 +162,7 @@ class Turn:
         """A stream to peek into."""
         call = self._sent_call
         healer = StreamHealer(call.api, self._asked, call.is_degraded)
-        return EventStream(call.api, healer, self.confirm)
+        return EventStream(call.api, healer, self.confirm, many=_asks_for_many(call.body))
 
     def opened(
         self,
@@ -309,6 +309,11 @@ def _status_of(raw: bytes, api: Api) -> int:
     wire = WIRES[api]
     kind, _, _ = wire.classify(wire.failure(200, {}, raw))
     return _STATUSES.get(kind, KINDS[kind].http)
+
+
+def _asks_for_many(body: Mapping[str, object]) -> bool:
+    config = as_mapping(body.get("generationConfig")) or {}
+    return (body.get("n") or config.get("candidateCount") or 1) != 1
 
 
 def _json(raw: bytes) -> dict[str, object] | None:

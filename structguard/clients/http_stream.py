@@ -52,7 +52,8 @@ class EventStream:
 
     `confirm`: it may only be handed on with a sign of an answer in it (`answered`); else with its
     first event. `failure` is the event that told of an error before that, `begun` whether the stage
-    is over. `error` tells it from an answer: what an SDK would raise for.
+    is over. `many`: several answers were asked for. A single one that starts as JSON under an
+    accepted format passes from there on as it comes, unread.
     """
 
     api: Api
@@ -61,6 +62,7 @@ class EventStream:
     answered: bool = False
     begun: bool = False
     failure: dict[str, object] | None = None
+    many: bool = False
     _head: list[bytes] = field(default_factory=list[bytes])
     _blocks: Blocks = field(default_factory=Blocks)
     _reader: SseReader = field(default_factory=SseReader)
@@ -84,11 +86,15 @@ class EventStream:
 
     def feed(self, data: bytes) -> bytes:
         """What to hand on for these bytes; nothing while a text is held."""
+        if self._passes:
+            return b"".join(self._blocks.close()) + data
         return b"".join(piece for block in self._blocks.feed(data) for piece in self._healed(block))
 
     def close(self) -> bytes:
         """What is left when the stream has ended or broken: nothing is lost."""
         left = [piece for block in self._blocks.close() for piece in self._healed(block)]
+        if self._passes:
+            return b"".join(left)
         return b"".join(left) + self._rest()
 
     def _look(self, block: bytes) -> None:
@@ -106,7 +112,14 @@ class EventStream:
             self.answered = gives_answer(event, self.api)
             self.begun = self.answered or not self.confirm
 
+    @property
+    def _passes(self) -> bool:
+        return not self.many and not self.healer.holds and not self.healer.may_hold()
+
     def _healed(self, block: bytes) -> Iterator[bytes]:
+        if self._passes:
+            yield block
+            return
         events = self._reader.feed(block)
         if not events:
             events = self._reader.close()  # the last one, never ended

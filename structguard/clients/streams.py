@@ -140,7 +140,7 @@ class StreamHealer:
 
     def _google(self, chunk: object) -> Iterator[object]:
         holding = showing = False
-        carrier = copy.deepcopy(chunk) if self._may_hold() else chunk
+        carrier = copy.deepcopy(chunk) if self.may_hold() else chunk
         for at, candidate in enumerate(items(chunk, "candidates")):
             held = self._texts.setdefault(get(candidate, "index") or 0, _Held())
             ends, left = bool(get(candidate, "finishReason")), ""
@@ -156,7 +156,7 @@ class StreamHealer:
         if showing or not holding or _google_says_more(chunk):
             yield chunk
 
-    def _may_hold(self) -> bool:
+    def may_hold(self) -> bool:
         """Whether a text might have to wait: not once every text passes."""
         texts = self._texts.values()
         return not texts or not all(held.passing for held in texts)

@@ -244,3 +244,25 @@ def test_a_terminal_mark_comes_after_what_was_held() -> None:
     out = run(opened("chat", degraded=True), [sse(chunks).encode()])
     assert out.endswith(b"data: [DONE]\n\n")
     assert "".join(texts_of(out, "chat")) == "Well, no."
+
+
+def test_of_several_answers_each_is_read_to_its_end() -> None:
+    """One that starts as JSON tells nothing about the next."""
+
+    def chunk(index: int, text: str, finish: str | None = None) -> Any:
+        return {"choices": [{"index": index, "delta": {"content": text}, "finish_reason": finish}]}
+
+    chunks = [chunk(0, VALUE), chunk(1, FENCED), chunk(1, "", "stop"), chunk(0, "", "stop")]
+    events = opened("chat", degraded=False)
+    events.many = True
+    out = run(events, [sse(chunks).encode()])
+    told = {0: "", 1: ""}
+    for event in events_of(out):
+        for choice in event["choices"]:
+            told[choice["index"]] += choice["delta"].get("content") or ""
+    assert told == {0: VALUE, 1: VALUE}
+
+
+def test_after_a_start_as_json_a_single_answer_is_read_no_more() -> None:
+    head, tail = sse(chat_chunks([VALUE[:5]], finish=None), done=False).encode(), b"data: {oops\n"
+    assert run(opened("chat", degraded=False), [head, tail, tail]) == head + tail + tail
