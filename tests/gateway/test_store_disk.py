@@ -7,9 +7,11 @@ import pickle
 import shutil
 import sqlite3
 import stat
+import threading
 from contextlib import closing
 from pathlib import Path
 
+import anyio
 import pytest
 
 from structguard.gateway.clerk import Clerk
@@ -142,4 +144,18 @@ async def test_the_clerk_hands_errors_on_and_starts_again_after_its_end() -> Non
     await clerk.aclose()
     await clerk.aclose()
     assert await clerk.run(lambda: 3) == 3
+    await clerk.aclose()
+
+
+async def test_what_was_asked_is_done_before_a_cancelled_caller_goes_on() -> None:
+    clerk, done = Clerk("clerk"), list[str]()
+
+    def work() -> None:
+        threading.Event().wait(0.1)
+        done.append("work")
+
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await clerk.run(work)
+    assert done == ["work"]
     await clerk.aclose()

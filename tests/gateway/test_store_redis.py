@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import aclosing
 
 import anyio
 import pytest
@@ -126,10 +127,9 @@ async def test_the_books_forget_what_expired(redis_server: RedisServer) -> None:
 async def test_a_full_server_is_a_clear_error(redis_server: RedisServer) -> None:
     redis_server.stop()
     redis_server.start("--maxmemory", "1024", "--maxmemory-policy", "noeviction")
-    store = open_store(redis_server.url, expiry=DAY, limit_bytes=MIB)
-    with pytest.raises(StoreTrouble, match=r"OOM|maxmemory"):
-        await store.put("a", "x", turn())
-    await store.aclose()
+    async with aclosing(open_store(redis_server.url, expiry=DAY, limit_bytes=MIB)) as store:
+        with pytest.raises(StoreTrouble, match=r"OOM|maxmemory"):
+            await store.put("a", "x", turn())
 
 
 async def test_a_password_in_the_url_appears_nowhere(redis_server: RedisServer) -> None:

@@ -107,7 +107,7 @@ MUTATIONS: list[Mutation] = [
         "clerk",
         "        with anyio.CancelScope(shield=True):\n            await job.done.wait()",
         "        await job.done.wait()",
-        "test_store.py::test_a_write_that_has_begun_outlives_a_cancelled_caller",
+        "test_store_disk.py::test_what_was_asked_is_done_before_a_cancelled_caller_goes_on",
     ),
     _rule(
         "redis-is-bounded",
