@@ -1,0 +1,164 @@
+"""The gateway's main rules, each broken once."""
+
+from __future__ import annotations
+
+from tests.vacuity.mutation import Mutation
+
+_IN = "structguard/gateway"
+_CHAT, _RESPONSES = "tests/gateway/test_chat.py", "tests/gateway/test_responses.py"
+_STATE, _LIMITS = "tests/gateway/test_state.py", "tests/gateway/test_limits.py"
+
+MUTATIONS: list[Mutation] = [
+    Mutation(
+        "gateway: the client's cookie goes upstream",
+        f"{_IN}/transport.py",
+        '"openai-project")',
+        '"openai-project", "cookie")',
+        (f"{_CHAT}::test_of_the_clients_headers_only_the_safe_ones_go_upstream",),
+    ),
+    Mutation(
+        "gateway: our own token goes upstream",
+        f"{_IN}/core.py",
+        "if self.auth.open and (key",
+        "if (key",
+        (f"{_LIMITS}::test_our_token_never_goes_upstream",),
+    ),
+    Mutation(
+        "gateway: one client's refusal is another's",
+        f"{_IN}/upstreams.py",
+        'memo_id=f"{name}#{scope}" if own else name,',
+        "memo_id=name,",
+        (f"{_CHAT}::test_another_clients_key_learns_nothing_from_a_refusal",),
+    ),
+    Mutation(
+        "gateway: the model's answer is not healed",
+        f"{_IN}/passing.py",
+        "if healed.text != text:",
+        "if not healed.text:",
+        (
+            f"{_CHAT}::test_the_structured_answer_arrives_whatever_the_upstream_does",
+            "-k",
+            "refuse400-False",
+        ),
+    ),
+    Mutation(
+        "gateway: native mode degrades all the same",
+        f"{_IN}/passing.py",
+        'if turn.mode != "guard":',
+        'if turn.mode == "off":',
+        (f"{_CHAT}::test_native_mode_hands_the_refusal_on_and_off_mode_does_not_look",),
+    ),
+    Mutation(
+        "gateway: an upstream's address is told",
+        f"{_IN}/faults.py",
+        "if error.failure.network:",
+        "if error.failure.truncated:",
+        (f"{_CHAT}::test_an_upstream_that_cannot_be_reached_is_a_502_without_its_address",),
+    ),
+    Mutation(
+        "gateway: a client that leaves is not missed",
+        f"{_IN}/sweep.py",
+        "    if not watched.over:\n        watched.scope.cancel()",
+        "    if watched.over:\n        watched.scope.cancel()",
+        (f"{_CHAT}::test_a_client_that_leaves_takes_the_upstream_call_with_it",),
+    ),
+    Mutation(
+        "gateway: Retry-After is lost",
+        f"{_IN}/faults.py",
+        'else {"retry-after": str(math.ceil(after))}',
+        "else {}",
+        (f"{_CHAT}::test_an_upstreams_error_has_four_keys_and_the_tables_status", "-k", "429"),
+    ),
+    Mutation(
+        "gateway: size is checked after reading",
+        f"{_IN}/asgi.py",
+        "if length is not None and length.isdecimal() and int(length) > limits.body:",
+        "if length is None:",
+        (f"{_LIMITS}::test_a_large_body_is_a_413_before_it_is_read",),
+    ),
+    Mutation(
+        "gateway: a late body is waited for",
+        f"{_IN}/sweep.py",
+        "if now >= one.late_at:",
+        "if now < 0.0:",
+        (f"{_LIMITS}::test_a_body_that_does_not_come_is_a_408",),
+    ),
+    Mutation(
+        "gateway: as many requests as like",
+        f"{_IN}/core.py",
+        "if self.busy > self.config.limits.concurrent:",
+        "if self.busy < 0:",
+        (f"{_LIMITS}::test_more_requests_than_allowed_are_a_429_and_others_are_served",),
+    ),
+    Mutation(
+        "gateway: store false is stored",
+        f"{_IN}/conversation.py",
+        'if body.get("store") is False:',
+        'if body.get("store") is None:',
+        (f"{_STATE}::test_store_false_keeps_nothing_and_says_so",),
+    ),
+    Mutation(
+        "gateway: turns are everybody's",
+        f"{_IN}/conversation.py",
+        "return await self.store.get(scope, id_)",
+        'return await self.store.get("", id_)',
+        (
+            f"{_STATE}::test_a_stored_response_can_be_read_listed_and_deleted",
+            f"{_STATE}::test_another_credential_does_not_find_a_response",
+        ),
+    ),
+    Mutation(
+        "gateway: a failed turn evicts nothing",
+        f"{_IN}/socket.py",
+        "            self.local.turns.pop(previous, None)",
+        "            self.local.turns.get(previous)",
+        (f"{_STATE}::test_a_failed_turn_evicts_what_it_referenced",),
+    ),
+    Mutation(
+        "gateway: an item is left open for the next",
+        f"{_IN}/sequence.py",
+        '            case ToolCalled(call):\n                yield from self._close("completed")',
+        "            case ToolCalled(call):",
+        (
+            f"{_RESPONSES}::test_a_translated_stream_keeps_the_order_and_ends_in_the_same_items",
+            "-k",
+            "both",
+        ),
+    ),
+    Mutation(
+        "gateway: numbers have gaps where deltas were joined",
+        f"{_IN}/flowing.py",
+        'put(event, "sequence_number", self._number)',
+        'put(event, "ignored", self._number)',
+        (
+            f"{_RESPONSES}::test_the_structured_answer_arrives_whatever_the_upstream_does",
+            "-k",
+            "refuse400-True",
+        ),
+    ),
+    Mutation(
+        "gateway: an upstream's gaps stay gaps",
+        f"{_IN}/responses.py",
+        "response.keys() >= REQUIRED",
+        '"id" in response',
+        (
+            f"{_RESPONSES}::test_the_structured_answer_arrives_whatever_the_upstream_does",
+            "-k",
+            "enforce-False",
+        ),
+    ),
+    Mutation(
+        "gateway: an unknown hosted tool is left out silently",
+        f"{_IN}/translate.py",
+        "if kind not in AGENTS_TOOLS:",
+        'if kind == "":',
+        (f"{_RESPONSES}::test_what_cannot_be_honoured_is_a_400_that_names_it", "-k", "tools"),
+    ),
+    Mutation(
+        "gateway: the world is served without a token",
+        f"{_IN}/config.py",
+        "if not self.auth.required and not _is_loopback(host):",
+        "if not self.auth.required and not host:",
+        ("tests/gateway/test_config.py::test_the_world_is_not_served_without_auth",),
+    ),
+]
