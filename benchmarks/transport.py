@@ -21,7 +21,7 @@ import httpx2
 import structguard as sg
 from structguard.memo import open_memo
 
-ROUNDS, BATCH = 40, 50
+ROUNDS, BATCH = 30, 30
 URL = "http://127.0.0.1:9/v1/chat/completions"
 SCHEMA = {
     "type": "object",
