@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from structguard.gateway.config import LimitsConfig
 from structguard.gateway.faults import ApiError
+from structguard.gateway.gather import write_all
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -151,13 +152,15 @@ class Exchange:
             raise error
 
     async def stream(self, blocks: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
-        """Server-sent events; each block is one write, and waits while the client reads slowly."""
+        """Server-sent events, never cut; a write waits while the client reads slowly."""
         self.status, self.began = 200, time.perf_counter()
         raw = [*_SSE, *self.more, *encoded(headers)]
         await self.send({"type": "http.response.start", "status": 200, "headers": raw})
-        async for block in blocks:
-            if block:
-                await self.send({"type": "http.response.body", "body": block, "more_body": True})
+
+        async def write(block: bytes) -> None:
+            await self.send({"type": "http.response.body", "body": block, "more_body": True})
+
+        await write_all(blocks, write)
         await self.send({"type": "http.response.body", "body": b""})
 
 

@@ -63,8 +63,13 @@ def test_too_many_wrong_tokens_are_a_429_with_retry_after(gateway: Running) -> N
     assert int(reply.headers["retry-after"]) > 0
 
 
-def test_our_token_never_goes_upstream(gateway: Running, served: Upstream) -> None:
-    assert gateway.post("/v1/chat/completions", chat("text")).status_code == 200
+@pytest.mark.parametrize("credential", ["own", "client"])
+def test_our_token_never_goes_upstream(served: Upstream, credential: str) -> None:
+    up = {"base_url": served.base_url, "credential": credential}
+    config = settings(served.base_url, providers={"up": up}, auth={"token_hashes": [HASH]})
+    with running(config) as made:
+        reply = made.post("/v1/chat/completions", chat("text"), authorization="Bearer right")
+    assert reply.status_code == 200
     assert "authorization" not in served.headers[-1]
 
 
