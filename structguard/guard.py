@@ -71,7 +71,7 @@ class Guard:
         raise TypeError(
             f"wrap takes an openai client (OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI), got"
             f" {type(client).__module__}.{type(client).__qualname__}; for a function that takes"
-            " response_format use structguard.guarded"
+            " response_format use structguard.guarded, for another SDK's client Guard.transport()"
         )
 
     def guarded(
