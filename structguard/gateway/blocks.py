@@ -18,8 +18,7 @@ _ENDS: Mapping[Api, tuple[bytes, ...]] = {
     "chat": (b"[DONE]", b'"finish_reason":"', b'"finish_reason": "'),
     "responses": (b'"response.completed"', b'"response.incomplete"', b'"response.failed"'),
 }
-_LIFECYCLE = (*_ENDS["responses"], b'"response.created"', b'"response.in_progress"',
-              b'"response.queued"')  # fmt: skip
+_RESOURCE = b'"response":'  # a key only events of the response itself have; in texts it is escaped
 MAX_EVENT = 32 * 1024 * 1024  # bytes of one event; more is no event stream
 
 
@@ -72,9 +71,20 @@ class Blocks:
         return block
 
 
-def holds_resource(block: bytes) -> bool:
-    """Whether a block may hold an event of the responses wire that carries the resource."""
-    return any(kind in block for kind in _LIFECYCLE)
+def around_resources(block: bytes) -> Iterator[tuple[bytes, bool]]:
+    """A block in pieces: single events that carry the resource (True), and all between them."""
+    at = 0
+    while (found := block.find(_RESOURCE, at)) >= 0:
+        gap = block.rfind(b"\n\n", at, found)
+        start = at if gap < 0 else gap + 2
+        end = block.find(b"\n\n", found)
+        end = len(block) if end < 0 else end + 2
+        if start > at:
+            yield block[at:start], False
+        yield block[start:end], True
+        at = end
+    if at < len(block):
+        yield block[at:], False
 
 
 def raw_events(block: bytes) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ import orjson
 from structguard.gateway import schema_responses
 from structguard.gateway.asgi import Exchange
 from structguard.gateway.auth import Caller
-from structguard.gateway.blocks import DONE, holds_resource, object_of, raw_events, spoken
+from structguard.gateway.blocks import DONE, around_resources, object_of, spoken
 from structguard.gateway.conversation import Local
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
@@ -136,7 +136,7 @@ class ResponsesEndpoint:
             async for block in stream.blocks():
                 done = done or b"[DONE]" in block
                 last = block
-                yield await self._seen(run, block) if holds_resource(block) else block
+                yield await self._seen(run, block)
         except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
             numbers = _NUMBER.findall(last)
             sequence = Sequence(run.start, int(numbers[-1]) + 1 if numbers else 0)
@@ -148,8 +148,8 @@ class ResponsesEndpoint:
 
     async def _seen(self, run: Run, block: bytes) -> bytes:
         out: list[bytes] = []
-        for raw in raw_events(block):
-            event = object_of(raw) if holds_resource(raw) else None
+        for raw, holds in around_resources(block):
+            event = object_of(raw) if holds else None
             response = as_mapping((event or {}).get("response"))
             if event is None or response is None:
                 out.append(raw)
