@@ -73,6 +73,15 @@ class Growing:
             f" streaming (shown so far: {len(self.shown)} characters)"
         )
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the text holds the shown value to its end, though the stream may say no more."""
+        try:
+            parsed = parse(self.text, self._schema)
+        except ValueError:  # a ParseError, or a schema that only we cannot read
+            return False
+        return parsed.complete and compact(parsed.value).startswith(self.shown)
+
     def _alternatives(self) -> list[str]:
         try:
             return [compact(value) for value in parse(self.text, self._schema).alternatives]

@@ -73,13 +73,17 @@ class StreamHealer:
     def rest(self) -> Iterator[object]:
         """
         What is still held when the stream ends or breaks: as it came, nothing is lost. A value that
-        was shown in part stays the part it is: nothing is closed that the model did not close.
+        was shown in part is finished if the model finished it, else it stays the part it is.
         """
         for held in self._texts.values():
-            shown = held.growing is not None and held.growing.shown
-            if held.given is None and held.text and not held.passing and not shown:
+            if held.given is not None or held.passing or held.growing is None:
+                continue
+            held.fresh = ""
+            if not held.growing.shown:
                 held.given = held.text
                 yield _carry(held, self.api, held.text)
+            elif held.growing.is_whole:
+                yield from self._give(held)
 
     def _chat(self, chunk: object) -> Iterator[object]:
         holding = showing = False

@@ -164,6 +164,22 @@ def test_a_stream_that_ends_early_gives_what_it_held(client: OpenAI, upstream: U
     assert text_of(stream(client)) == ["".join(PIECES[:3])]
 
 
+def test_a_stream_that_says_no_finish_still_closes_the_value_the_model_closed(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    upstream.answers((400, REFUSED), sse(chat_chunks(STRICT, finish=None)))
+    assert "".join(text_of(stream(client))) == VALUE
+
+
+def test_a_stream_that_ends_in_the_middle_of_a_shown_value_closes_nothing(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    upstream.answers((400, REFUSED), sse(chat_chunks(STRICT[:3], finish=None)))
+    text = "".join(text_of(stream(client)))
+    assert text
+    assert VALUE.startswith(text)
+
+
 def test_a_retried_stream_without_an_answer_is_not_remembered(
     client: OpenAI, upstream: Upstream, memo: Memo
 ) -> None:
