@@ -6,6 +6,7 @@ Source: spec gateway "Speed bar", "Requests" (order of checks).
 
 from __future__ import annotations
 
+import gc
 import logging
 import secrets
 import time
@@ -264,6 +265,8 @@ class Gateway:
         async with anyio.create_task_group() as group:
             await receive()  # lifespan.startup
             group.start_soon(self.sweeper.run)
+            gc.collect()
+            gc.freeze()  # what start-up made lives as long as the worker: not to be looked at again
             await send({"type": "lifespan.startup.complete"})
             await receive()  # lifespan.shutdown
             self.rest.draining = True
