@@ -119,6 +119,32 @@ class Conversations:
         return ""
 
 
+def check_outputs(items: Sequence[object]) -> None:
+    """
+    Every tool output answers a call that stands before it; opaque history may hide one.
+
+    Raises:
+        ApiError: one that answers none, with its place in the request's own input.
+    """
+    calls: set[object] = set()
+    for item in items:
+        fields = as_mapping(item) or {}
+        match fields.get("type"):
+            case "function_call":
+                calls.add(fields.get("call_id"))
+            case "compaction":
+                return
+            case "function_call_output" if fields.get("call_id") not in calls:
+                raise ApiError(
+                    400,
+                    f"no tool call was found for the output of call {fields.get('call_id')!r}",
+                    param="input",
+                    code="tool_call_not_found",
+                )
+            case _:
+                pass
+
+
 def no_store(error: StoreTrouble) -> ApiError:
     """The error of a store that cannot be reached; its text is safe to send."""
     return ApiError(503, str(error), "server_error", code="store_unavailable")

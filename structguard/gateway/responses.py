@@ -17,7 +17,7 @@ from structguard.gateway import schema_responses
 from structguard.gateway.asgi import Exchange
 from structguard.gateway.auth import Caller
 from structguard.gateway.blocks import DONE, around_resources, object_of, spoken
-from structguard.gateway.conversation import Local
+from structguard.gateway.conversation import Local, check_outputs, input_items
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
 from structguard.gateway.flowing import RawStream
@@ -84,6 +84,8 @@ class ResponsesEndpoint:
         body = await self.core.conversations.expanded(asked, caller.scope, local)
         if body is not asked:
             turn.body, turn.raw = body, None
+        if not isinstance(body["input"], str):
+            check_outputs(input_items(body))
         run = Run(asked=asked, scope=caller.scope, turn=turn, local=local)
         echoed = echo(asked, schema=self.core.config.guard.echo_schema)
         run.start = begun(new_id(), turn.model, now(), echoed)

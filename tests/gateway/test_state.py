@@ -115,6 +115,15 @@ def test_a_compacted_conversation_goes_on_from_its_summary(
     assert gateway.post("/v1/responses", body).status_code == 400
 
 
+def test_an_output_of_a_call_nobody_made_is_a_400(gateway: Running) -> None:
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "x"}
+    reply = gateway.post("/v1/responses", response("text", input=[output]))
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "tool_call_not_found")
+    first = gateway.post("/v1/responses", response("tools")).json()
+    body = response("text", input=[output], previous_response_id=first["id"])
+    assert gateway.post("/v1/responses", body).status_code == 200
+
+
 @pytest.fixture
 def socket(gateway: Running) -> Iterator[ClientConnection]:
     url = gateway.url.replace("http", "ws") + "/v1/responses"
