@@ -22,8 +22,14 @@ WARM = (
 )  # fmt: skip
 
 NO_RUN = 70  # the code of a run that broke down: 1 would pass for a failed test
+# Named, not found: a plug-in that happens to be installed may take seconds to start.
+PLUGINS = (
+    "_hypothesis_pytestplugin", "anyio.pytest_plugin", "pytest_httpserver.pytest_plugin", "pytest_timeout",
+    "structguard.testing.pytest_plugin",
+)  # fmt: skip
 OPTIONS = (
     "-x", "-q", "-p", "no:cacheprovider",
+    *(word for plugin in PLUGINS for word in ("-p", plugin)),
     "-W", "ignore::pytest.PytestAssertRewriteWarning",  # the warm modules are imported before pytest
 )  # fmt: skip
 

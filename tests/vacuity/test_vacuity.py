@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import util
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def mutant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mutant]:
     runner = subprocess.Popen(  # noqa: S603  our own interpreter on our own file
         [sys.executable, str(Path(__file__).with_name("runner.py")), str(output)],
         cwd=root,
-        env={**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(root), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -75,9 +76,15 @@ def test_breaking_the_rule_turns_its_tests_red(mutation: Mutation, mutant: Mutan
     target = mutant.root / mutation.file
     whole = target.read_text()
     assert whole.count(mutation.old) == 1, "the mutated text must occur exactly once"
-    target.write_text(whole.replace(mutation.old, mutation.new))
+    _write(target, whole.replace(mutation.old, mutation.new))
     try:
         code = mutant.run(mutation.tests)
     finally:
-        target.write_text(whole)
+        _write(target, whole)
     assert code == pytest.ExitCode.TESTS_FAILED, mutant.output.read_text()[-2000:]
+
+
+def _write(target: Path, text: str) -> None:
+    """Write a module and forget its bytecode: one second and one size can hold two texts."""
+    target.write_text(text)
+    Path(cache_from_source(str(target))).unlink(missing_ok=True)
