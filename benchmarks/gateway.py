@@ -105,7 +105,7 @@ def started(
         stderr=subprocess.DEVNULL,
     )
     try:
-        request = urllib.request.Request(  # noqa: S310  loopback
+        request = urllib.request.Request(
             f"http://127.0.0.1:{port}{probe[0]}",
             probe[1],
             {"content-type": "application/json", "authorization": "Bearer sk-bench"},
@@ -144,6 +144,7 @@ def main(rounds: int = 5, seconds: float = 0.7) -> None:
     for needed in ("cc", "taskset"):
         if shutil.which(needed) is None:
             raise SystemExit(f"this benchmark needs {needed}")
+    os.sched_setaffinity(0, {0})  # the upstream inherits it
     with tempfile.TemporaryDirectory() as place, serve() as upstream, ExitStack() as stack:
         tool = Path(place) / "loadgen"
         subprocess.run(["cc", "-O2", "-o", tool, HERE / "loadgen.c"], check=True)  # noqa: S603, S607
