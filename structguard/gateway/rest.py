@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+import anyio
 import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,7 +18,7 @@ from starlette.routing import Route
 
 from structguard.errors import ProviderError
 from structguard.gateway import schema_responses
-from structguard.gateway.asgi import Exchange
+from structguard.gateway.asgi import Exchange, Gone
 from structguard.gateway.auth import Caller
 from structguard.gateway.compact import compacted
 from structguard.gateway.conversation import listed, no_store
@@ -90,12 +91,20 @@ class Rest:
                 caller = self.core.caller(exchange)
                 self.core.client_headers(exchange)
                 return await handler(request, caller)
+            except Gone:
+                return Response(status_code=499)
             except StoreTrouble as error:
                 return error_reply(no_store(error))
             except (ApiError, ProviderError) as error:
                 return error_reply(self.core.refusal(error, "responses", ""))
 
         return checked
+
+    async def _body(self, exchange: Exchange) -> bytes:
+        limits = self.core.config.limits
+        with anyio.move_on_after(limits.body_seconds):
+            return await exchange.body(limits)
+        raise exchange.late(limits)
 
     async def models(self, request: Request, caller: Caller) -> Response:
         """Aliases, then what the only provider lists."""
@@ -145,7 +154,7 @@ class Rest:
         """Vectors, from the first link that gives them."""
         del caller
         exchange = Exchange(request.scope, request.receive, request._send, [])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        body = object_in(await exchange.body(self.core.config.limits))
+        body = object_in(await self._body(exchange))
         model = as_text(body.get("model"))
         if not model:
             raise ApiError(400, "model is missing", param="model")
@@ -175,7 +184,7 @@ class Rest:
     async def compact(self, request: Request, caller: Caller) -> Response:
         """A conversation, compacted."""
         exchange = Exchange(request.scope, request.receive, request._send, [])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        raw = await exchange.body(self.core.config.limits)
+        raw = await self._body(exchange)
         body = object_in(raw)
         turn = self.core.checked(exchange, "responses", body, raw, caller, schema_responses.fault)
         try:

@@ -90,9 +90,10 @@ def test_a_large_body_is_a_413_before_it_is_read(gateway: Running) -> None:
     assert big.status_code == 413
 
 
-def test_a_body_that_does_not_come_is_a_408(gateway: Running) -> None:
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/embeddings"])
+def test_a_body_that_does_not_come_is_a_408(gateway: Running, path: str) -> None:
     head = (
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer right\r\n"
+        f"POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer right\r\n"
         "content-length: 100\r\n\r\n{"
     )
     assert b" 408 " in raw(gateway.url, head.encode()).split(b"\r\n")[0]
