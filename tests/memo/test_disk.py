@@ -75,6 +75,13 @@ def test_another_memo_on_the_directory_knows_what_was_written(disk: Memo, other:
     assert other.remember(entry()) is False
 
 
+def test_whoever_has_not_looked_yet_is_still_not_first(disk: Memo, other: Memo) -> None:
+    other.refresh()
+    disk.remember(entry())
+    assert other.remember(entry()) is False
+    assert other.look(KEY) == entry()
+
+
 def test_a_call_over_a_second_after_the_last_look_sees_others_writes(
     disk: Memo, other: Memo, place: Path, clock: Hands
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import anyio
 import pytest
@@ -229,6 +230,22 @@ async def test_an_aborted_attempt_does_not_count() -> None:
         tasks.start_soon(call, "and him?")
     assert statuses == {"and her?": "aborted", "and him?": "ok"}
     assert await ask_twice(rewrite, script, "and her?") == ["ok"]
+
+
+async def test_an_aborted_attempt_is_asked_about_again() -> None:
+    """Even when the call that aborted it never came to an end itself."""
+
+    async def hang(request: Request) -> str:
+        await anyio.sleep_forever()
+        return ""
+
+    rewrite, script = rewriter(), Script([hang, hang, ANSWER])
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(rewrite, script, HISTORY, "and her?", session="7"))
+        await anyio.wait_all_tasks_blocked()
+        with anyio.move_on_after(0.05):
+            await rewrite(script, HISTORY, "and him?", session="7")
+    assert (await rewrite(script, HISTORY, "and her?", session="7")).status == "ok"
 
 
 async def test_a_cancelled_attempt_hands_the_turn_to_whoever_waits() -> None:

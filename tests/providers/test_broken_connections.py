@@ -239,4 +239,4 @@ async def test_a_refused_stream_gives_its_connection_up() -> None:
         async with provider(server, attempts=1) as opened:
             with pytest.raises(ProviderError):
                 await collect(opened, ask(timeout=0.3))
-        assert await is_closed(server)
+            assert await is_closed(server)

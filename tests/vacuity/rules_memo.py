@@ -93,7 +93,7 @@ MUTATIONS: list[Mutation] = [
         "shared",
         "                return False, current\n",
         "                return True, current\n",
-        "test_disk.py::test_another_memo_on_the_directory_knows_what_was_written",
+        "test_disk.py::test_whoever_has_not_looked_yet_is_still_not_first",
     ),
     _rule(
         "renewal-is-no-first-writing",

@@ -93,7 +93,7 @@ MUTATIONS: list[Mutation] = [
         REWRITER,
         '        if outcome.status != "aborted":\n',
         "        if outcome:\n",
-        _one("test_an_aborted_attempt_does_not_count", "memory/test_rewriter.py"),
+        _one("test_an_aborted_attempt_is_asked_about_again", "memory/test_rewriter.py"),
     ),
     Mutation(
         "subcall rewriter: several lines pass",

@@ -16,6 +16,10 @@ def read(*chunks: bytes) -> list[tuple[str, bytes]]:
     return [event for chunk in chunks for event in reader.feed(chunk)] + reader.close()
 
 
+def test_a_crlf_that_two_reads_share_ends_one_line_only() -> None:
+    assert read(b"data: a\r", b"\ndata: b\r\n\r\n") == [("", b"a\nb")]
+
+
 @pytest.mark.parametrize(
     ("raw", "events"),
     [
