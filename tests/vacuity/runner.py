@@ -18,7 +18,7 @@ from pathlib import Path
 WARM = (
     "aiohttp", "anyio", "diskcache", "httpx2", "hypothesis", "jsonschema", "openai", "openai.resources",
     "openai.types.chat", "openai.lib.streaming.chat", "pydantic", "pytest", "pytest_httpserver",
-    "jsonschema_rs", "trio",
+    "jsonschema_rs", "prometheus_client", "starlette.applications", "trio", "uvicorn", "websockets",
 )  # fmt: skip
 
 NO_RUN = 70  # the code of a run that broke down: 1 would pass for a failed test
