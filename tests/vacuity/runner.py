@@ -43,7 +43,7 @@ def fork(arguments: list[str], output: Path) -> int:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
         code = NO_RUN
-        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))  # seconds: a mutation may never end
+        resource.setrlimit(resource.RLIMIT_CPU, (25, 25))  # seconds: a mutation may never end
         try:
             import pytest  # noqa: PLC0415  warm already
 

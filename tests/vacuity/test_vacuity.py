@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -81,7 +82,8 @@ def test_breaking_the_rule_turns_its_tests_red(mutation: Mutation, mutant: Mutan
         code = mutant.run(mutation.tests)
     finally:
         _write(target, whole)
-    assert code == pytest.ExitCode.TESTS_FAILED, mutant.output.read_text()[-2000:]
+    red = (pytest.ExitCode.TESTS_FAILED, -signal.SIGXCPU)  # or a loop that only the limit ends
+    assert code in red, mutant.output.read_text()[-2000:]
 
 
 def _write(target: Path, text: str) -> None:
