@@ -184,13 +184,6 @@ MUTATIONS: list[Mutation] = [
         _tests("credentials", "a_401_renews_once_and_is_counted"),
     ),
     Mutation(
-        "credentials: a 401 renews for ever",
-        ENGINE,
-        "        call.renewed = True\n",
-        "",
-        ("--timeout=5", *_tests("credentials", "a_second_401_is_an_error")),  # it never ends
-    ),
-    Mutation(
         "credentials: a failed fetch is tried by all who wait",
         CREDENTIALS,
         "if self._round != seen and self._failure is not None:",
