@@ -78,11 +78,20 @@ def events_of(text: str) -> list[Json]:
     return events
 
 
+def check_event(event: Json) -> None:
+    """One event by its schema."""
+    check(_event_schemas()[event["type"]], event)
+
+
 def check_stream(text: str) -> Json:
     """A whole stream: each event by its schema, and their order. The final resource."""
-    events = events_of(text)
+    return check_events(events_of(text))
+
+
+def check_events(events: list[Json]) -> Json:
+    """The same of events that came another way."""
     for event in events:
-        check(_event_schemas()[event["type"]], event)
+        check_event(event)
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     return _Order().run(events)
 
