@@ -62,17 +62,20 @@ def refusal_of(
     facts: RequestFacts | None = None,
     unnamed: bool = False,
     also_statuses: Collection[int] = frozenset(),
+    anew: bool = False,
 ) -> Refusal | None:
     """
     The refusal an exception stands for, or None.
 
     `facts` say what was sent, where the caller knows; else the exception's own request is read.
-    `unnamed` and `also_statuses` are those of `detect_refusal`.
+    `unnamed` and `also_statuses` are those of `detect_refusal`. A ProviderError's own verdict is
+    believed, that there is none too, unless these two widen it or `anew` says that its provider
+    judged another request than `facts` (a retry, which carried no format).
     """
     answer = _provider_answer(exc) if isinstance(exc, ProviderError) else _answer(exc)
     if isinstance(exc, ProviderError):
-        anew = facts is not None and (unnamed or also_statuses)
-        if exc.refusal is not None or not anew:
+        again = facts is not None and (anew or unnamed or also_statuses)
+        if exc.refusal is not None or not again:
             return exc.refusal
     if answer is None:
         return None

@@ -8,6 +8,7 @@ REPLY = "structguard/clients/openai_reply.py"
 SDK = "structguard/clients/openai_sdk.py"
 FUNCTION = "structguard/clients/function.py"
 DEGRADE = "structguard/layers/degrade.py"
+SERVED = "structguard/layers/served.py"
 STREAMS = "structguard/clients/streams.py"
 HEALING = "structguard/clients/healing.py"
 WRAP, STREAM_TESTS = "tests/clients/test_wrap.py", "tests/clients/test_wrap_streams.py"
@@ -212,7 +213,7 @@ MUTATIONS = [
     ),
     one(
         "a protected provider does not count the first send",
-        DEGRADE,
+        SERVED,
         "requests = reply.requests + budget.spent",
         "requests = reply.requests",
         DEGRADED,
@@ -220,8 +221,8 @@ MUTATIONS = [
     ),
     one(
         "a retried stream is judged by its first event alone",
-        DEGRADE,
-        "if not confirm or _is_sign(event):",
+        SERVED,
+        "if not confirm or is_sign(event):",
         "if True:",
         DEGRADED,
         "opened_again",
