@@ -7,6 +7,7 @@ from tests.vacuity.mutation import Mutation
 REPLY = "structguard/clients/openai_reply.py"
 SDK = "structguard/clients/openai_sdk.py"
 FUNCTION = "structguard/clients/function.py"
+FUNCTION_CALL = "structguard/clients/function_call.py"
 DEGRADE = "structguard/layers/degrade.py"
 SERVED = "structguard/layers/served.py"
 STREAMS = "structguard/clients/streams.py"
@@ -173,7 +174,7 @@ MUTATIONS = [
     ),
     one(
         "a default that is a format is no format",
-        FUNCTION,
+        FUNCTION_CALL,
         "return isinstance(default, Mapping | type | JsonSchema | JsonObject)",
         "return False",
         GUARDED_FAULTS,
@@ -181,7 +182,7 @@ MUTATIONS = [
     ),
     one(
         "guarded passes None where it could leave out",
-        FUNCTION,
+        FUNCTION_CALL,
         "{self.guard.format: self._instead()}",
         "{self.guard.format: None}",
         GUARDED,
