@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from structguard.refusal.exclusions import never_code
 from structguard.refusal.statements import Body
-from structguard.refusal.words import plain
+from structguard.refusal.text import plain
 from structguard.types import as_mapping, as_sequence
 
 

@@ -6,7 +6,7 @@ Patterns run on `words.plain` text; the names are told in docs and tests.
 
 from __future__ import annotations
 
-from structguard.refusal.words import Words
+from structguard.refusal.text import Words
 
 NEVER: tuple[tuple[str, Words], ...] = (
     (

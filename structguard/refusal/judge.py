@@ -22,7 +22,8 @@ from structguard.refusal.routing import no_route
 from structguard.refusal.rules import Rule, Sentence, feature_in, rule_for
 from structguard.refusal.schema_words import SCHEMA_SIZE, SCHEMA_WORD
 from structguard.refusal.statements import Body, Statement, read, sentences
-from structguard.refusal.words import FLAGS, UNSUPPORTED, plain, spaced
+from structguard.refusal.text import plain, spaced
+from structguard.refusal.words import FLAGS, UNSUPPORTED
 from structguard.types import Api, Flag, FormatKind, Refusal, Scope
 
 EVIDENCE = 200  # characters

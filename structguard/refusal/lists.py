@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from structguard.refusal.words import Words
+from structguard.refusal.text import Words
 
 _LIST_OPENING = Words(
     (

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
-from structguard.refusal.words import without_links
+from structguard.refusal.text import without_links
 from structguard.types import Api
 
 

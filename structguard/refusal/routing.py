@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from structguard.refusal.rules import feature_in
 from structguard.refusal.statements import Body, Statement, flat
-from structguard.refusal.words import plain, spaced
+from structguard.refusal.text import plain, spaced
 from structguard.types import as_mapping, as_sequence, as_text
 
 _NO_ROUTE = re.compile(

@@ -24,17 +24,8 @@ from structguard.refusal.schema_words import (
     SCHEMA_SIZE,
     SCHEMA_WORD,
 )
-from structguard.refusal.words import (
-    ENGINE,
-    FEATURES,
-    TOGETHER,
-    UNKNOWN,
-    UNSUPPORTED,
-    WITHHELD,
-    Words,
-    plain,
-    spaced,
-)
+from structguard.refusal.text import Words, plain, spaced
+from structguard.refusal.words import ENGINE, FEATURES, TOGETHER, UNKNOWN, UNSUPPORTED, WITHHELD
 from structguard.types import FormatKind, Scope
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-from structguard.refusal.words import SUPPORT, Words
+from structguard.refusal.text import Words
+from structguard.refusal.words import SUPPORT
 
 _SCHEMA = r"(?<![_\w])(?:json )?(?:schema|grammar)s?\b|json_schema\b"
 KEYWORD = Words(

@@ -204,7 +204,7 @@ MUTATIONS = [
     ),
     Mutation(
         "refusal: a link names the format",
-        "structguard/refusal/words.py",
+        "structguard/refusal/text.py",
         '    return _LINK.sub("", text)\n',
         "    return text\n",
         excluded("link_only"),
