@@ -17,6 +17,7 @@ import jiter
 from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
 from structguard.clients.http_call import HttpCall
+from structguard.clients.http_made import made, rewritten, status_of, without_encoding
 from structguard.clients.http_stream import EventStream, error_of
 from structguard.clients.replies import (
     error_message,
@@ -28,13 +29,13 @@ from structguard.clients.replies import (
     text_slots,
 )
 from structguard.clients.streams import StreamHealer
-from structguard.errors import KINDS, redact
+from structguard.clients.thoughts import SOURCE, promote
+from structguard.errors import redact
 from structguard.flow import Info, Send, Sent, Served, tell
 from structguard.options import Policy
 from structguard.refusal import refusal_of
 from structguard.service import Clock
-from structguard.types import Api, Format, Kind, Refusal, as_mapping
-from structguard.wire.table import WIRES
+from structguard.types import Format, Refusal, as_mapping
 
 INFO = "structguard"
 """Extension of a response: its `Info`."""
@@ -43,9 +44,6 @@ REFUSED = "structguard.refused"
 
 Reply: TypeAlias = httpx2.Response
 Part: TypeAlias = Literal["nothing", "whole", "events"]
-_ENCODED = ("content-encoding", "content-length", "transfer-encoding")
-_STATUSES: Mapping[Kind, int] = {Kind.AUTHENTICATION: 401, Kind.BILLING: 402}
-"""Where a client must see another status than a gateway's: these are final, a 5xx is sent again."""
 
 
 @dataclass(slots=True)
@@ -61,12 +59,14 @@ class Turn:
     deadline: float | None = None
     handed: Reply | None = None
     source: str | None = None
+    heals: bool = field(init=False)  # the modes that only look hand on what came
     _last: Send[BodyCall] | None = None
     _amend: Callable[[str], None] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.http.timeout is not None:
             self.deadline = self.clock() + self.http.timeout
+        self.heals = self.policy.mode == "guard"
         if self.http.signed and self.policy.mode == "guard":
             self.policy = replace(self.policy, mode="observe")
 
@@ -80,7 +80,7 @@ class Turn:
         if response.is_error:
             return "whole"
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if not response.is_success:
+        if not response.is_success or not self.heals:
             return "nothing"
         if kind == "text/event-stream":
             return "events" if self.http.stream else "nothing"
@@ -123,7 +123,7 @@ class Turn:
         same.stream = httpx2.ByteStream(raw)
         content = raw
         if response.is_error or "content-encoding" in response.headers:
-            seen = _made(response, response.headers, raw)
+            seen = made(response, response.headers, raw)
             try:
                 content = seen.read()
             except httpx2.DecodingError:  # not to be read here; the client will say so itself
@@ -149,10 +149,12 @@ class Turn:
             if healed.text != text:
                 changed = True
                 put(holder, name, healed.text)
+        if source is None and promote(reply, api, self._asked):
+            source, changed, has_text = SOURCE, True, True
         self.source = source
         watched = self.policy.ignored_after and has_text and is_answer(reply, api)
         return Sent(
-            value=_rewritten(same, reply) if changed else same,
+            value=rewritten(same, reply) if changed else same,
             status=same.status_code,
             answered=is_answer(reply, api) if self.confirm else True,
             prose=source is None if watched else None,
@@ -174,7 +176,7 @@ class Turn:
         if (failure := events.failure) is not None:
             error = error_of(failure, events.api)
             return self._in_disguise(response, failure, error)
-        headers = _without_encoding(response.headers)
+        headers = without_encoding(response.headers)
         reply = httpx2.Response(
             response.status_code, headers=headers, stream=body, extensions=response.extensions
         )
@@ -186,15 +188,15 @@ class Turn:
         """An error inside a 200: judged as it came, handed on with the status it should have had."""
         body = reply if as_mapping(reply.get("error")) else {"error": error}
         raw = json.dumps(body, separators=(",", ":")).encode()
-        headers = _without_encoding(response.headers)
+        headers = without_encoding(response.headers)
         headers["content-type"] = "application/json"
         headers["content-length"] = str(len(raw))
-        seen = _made(response, headers, raw)
+        seen = made(response, headers, raw)
         seen.read()
         seen.request = self.http.request
         refusal = self._refusal(seen)
-        status = error_status(error) or (400 if refusal else _status_of(raw, self.call.api))
-        self.handed = _made(response, headers, raw, status=status)
+        status = error_status(error) or (400 if refusal else status_of(raw, self.call.api))
+        self.handed = made(response, headers, raw, status=status)
         self.handed.extensions.pop("reason_phrase", None)  # it was the 200's
         message = f"HTTP {status} inside a 200: {redact(error_message(error))}"
         return Sent(
@@ -269,46 +271,17 @@ class Turn:
 
 
 def untouched(http: HttpCall, response: Reply) -> Reply:
-    """A call without a format: told, nothing else."""
+    """A call that is none of the guard's: told, nothing else."""
     if response.is_success:
-        told = Info(provider=http.call.provider, model=http.call.model, enforced=None, requests=1)
+        told = Info(
+            provider=http.call.provider,
+            model=http.call.model,
+            enforced=True if http.call.guardable else None,
+            requests=1,
+        )
         response.extensions[INFO] = told
         tell(told)
     return response
-
-
-def _made(
-    response: Reply, headers: httpx2.Headers, raw: bytes, *, status: int | None = None
-) -> Reply:
-    """A response with this body, not read yet."""
-    return httpx2.Response(
-        status or response.status_code,
-        headers=headers,
-        stream=httpx2.ByteStream(raw),
-        extensions=response.extensions,
-    )
-
-
-def _rewritten(response: Reply, reply: Mapping[str, object]) -> Reply:
-    """The reply with its healed text, and headers that tell the truth about it."""
-    raw = json.dumps(reply, separators=(",", ":")).encode()
-    headers = _without_encoding(response.headers)
-    headers["content-length"] = str(len(raw))
-    return _made(response, headers, raw)
-
-
-def _without_encoding(headers: httpx2.Headers) -> httpx2.Headers:
-    kept = headers.copy()
-    for name in _ENCODED:
-        kept.pop(name, None)
-    return kept
-
-
-def _status_of(raw: bytes, api: Api) -> int:
-    """The status an error object would have had, by the kind its words tell."""
-    wire = WIRES[api]
-    kind, _, _ = wire.classify(wire.failure(200, {}, raw))
-    return _STATUSES.get(kind, KINDS[kind].http)
 
 
 def _asks_for_many(body: Mapping[str, object]) -> bool:

@@ -46,6 +46,7 @@ from structguard.clients.replies import (
 )
 from structguard.clients.signs import gives_answer
 from structguard.clients.streams import StreamHealer
+from structguard.clients.thoughts import SOURCE, promote
 from structguard.errors import redact
 from structguard.options import Policy
 from structguard.refusal import RequestFacts, refusal_of, status_of
@@ -128,6 +129,8 @@ class Exchange:
             source = source or healed.source
             if healed.text != text:
                 put(holder, name, healed.text)
+        if source is None and promote(reply, self.call.api, self.call.resolve):
+            source = SOURCE
         self._note(reply, source)
         return self._parsed(reply)
 

@@ -21,6 +21,7 @@ from structguard import errors
 from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
 from structguard.clients.replies import failure_in, get, is_answer, put, text_slots
+from structguard.clients.thoughts import promote
 from structguard.events import Observer
 from structguard.flow import Send, Sent, Served as Outcome, adrive
 from structguard.gateway.flowing import RawStream, opened
@@ -230,7 +231,8 @@ class Passage:
             return self._refused(call, asked, response, raw)
         parsed = _read(raw)
         if _is_sound(parsed, asked):
-            return _Whole(raw, parsed)
+            found = asked.guardable and promote(parsed, asked.api, asked.resolve)
+            return _Whole(orjson.dumps(parsed) if found else raw, parsed)
         try:
             self.wire.decode_reply(raw, response.headers)
         except BadReply as error:

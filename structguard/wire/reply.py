@@ -91,7 +91,7 @@ class Reply:
         elif self.calls and finish == "stop":
             finish = "tool_calls"
         if format is not None and not text.strip() and not self.calls:
-            found = _answer("".join(part.text for part in self.reasoning), format)
+            found = answer_in("".join(part.text for part in self.reasoning), format)
             if found:
                 text, repairs = found, (PROMOTED,)
         return Completion(
@@ -108,7 +108,7 @@ class Reply:
         )
 
 
-def _answer(reasoning: str, format: Format) -> str:  # noqa: A002  the field's word
+def answer_in(reasoning: str, format: Format) -> str:  # noqa: A002  the field's word
     """The reasoning text where it is, as a whole, JSON valid for the format; else ""."""
     text = reasoning.strip()
     if not text:

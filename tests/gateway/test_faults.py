@@ -62,6 +62,16 @@ def test_answers_in_prose_put_the_schema_in_the_prompt_where_the_settings_say_so
     assert '"city"' in sent["messages"][0]["content"]
 
 
+def test_an_answer_in_the_thoughts_is_the_answer_and_is_remembered() -> None:
+    name = "refuse400+json_in_reasoning"
+    with RefusingEndpoint(name) as endpoint, running(settings(endpoint.base_url)) as gateway:
+        body = chat(name, response_format=CHAT_FORMAT)
+        replies = [gateway.post("/v1/chat/completions", body) for _ in range(2)]
+    for reply in replies:
+        assert set(json.loads(reply.json()["choices"][0]["message"]["content"])) == {"city", "n"}
+    assert [reply.headers["x-structguard-requests"] for reply in replies] == ["2", "1"]
+
+
 def test_replies_that_only_a_lenient_reader_takes_are_passed_on() -> None:
     with upstream() as server, running(settings(server.base_url)) as gateway:
         server.errors["odd"] = (
