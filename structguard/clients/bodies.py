@@ -166,12 +166,19 @@ def carries_schema(body: Body, format: Format) -> bool:  # noqa: A002
     prompt = "".join("".join(_prompt(body)).split())
     if isinstance(format, JsonObject):
         return "json" in prompt.lower()
+    if not all(f'"{key}"' in prompt for key in format.schema if _is_plain(key)):
+        return False  # cheaper than four texts of the schema, and nearly always so
     return any(
         "".join(json.dumps(format.schema, ensure_ascii=ascii_only, sort_keys=ordered).split())
         in prompt
         for ascii_only in (False, True)
         for ordered in (False, True)
     )
+
+
+def _is_plain(key: str) -> bool:
+    """Whether every JSON text spells it alike."""
+    return key.isascii() and key.isidentifier()
 
 
 _PROMPT_KEYS = ("messages", "instructions", "input", "system", "contents", "systemInstruction",

@@ -7,7 +7,7 @@ Source: spec guard §2 (rows "prompt", "no format", "extra_body"), §3 "Look-up"
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from structguard.clients.bodies import (
     Body,
@@ -104,7 +104,18 @@ class BodyCall:
             self.prompt == "always" or (self.prompt == "auto" and not carries_schema(body, asked))
         ):
             body = with_instruction(body, self.api, instruction(asked))
-        return replace(self, body=body, guardable=guardable, _facts=self.facts)
+        return BodyCall(
+            provider=self.provider,
+            model=self.model,
+            base_url=self.base_url,
+            api=self.api,
+            body=body,
+            guardable=guardable,
+            prompt=self.prompt,
+            asked=asked,
+            _facts=self.facts,
+            _key=self._key,
+        )
 
     def advice(self) -> str:
         """What the schema would have to change to fit OpenAI's strict mode."""

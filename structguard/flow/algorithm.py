@@ -163,9 +163,10 @@ def guarded_flow(
     if view.due(entry) and (yield Lease(entry)):
         return (yield from turn.first(entry))
     view.note_saved(entry)
-    notify(RefusalSkipped(**turn.facts(), refusal=entry.refusal))
+    refusal = entry.refusal
+    notify(RefusalSkipped(**turn.facts(), refusal=refusal))
     sent = yield from turn.send(call.degraded())
-    return turn.served(sent, enforced=False, refusal=entry.refusal)
+    return turn.served(sent, enforced=False, refusal=refusal)
 
 
 @dataclass(frozen=True, slots=True)

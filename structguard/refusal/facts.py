@@ -7,7 +7,7 @@ vendors' API references (Chat Completions, Responses, Messages, Converse, genera
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -15,6 +15,9 @@ from typing import TypeAlias
 from structguard.types import Api, Flag, FormatKind, as_mapping
 
 Path: TypeAlias = tuple[tuple[str, str], ...]  # (snake_case, camelCase) a step
+
+
+_NO_FLAGS: frozenset[Flag] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,8 @@ class RequestFacts:
     @property
     def flags(self) -> frozenset[Flag]:
         """What the request carries beside the format, as the memo keys it."""
+        if not (self.tools or self.stream or self.reasoning):
+            return _NO_FLAGS  # nearly every call
         carried: tuple[tuple[Flag, bool], ...] = (
             ("tools", self.tools),
             ("stream", self.stream),
@@ -39,10 +44,26 @@ class RequestFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class _Places:
+    """Paths, and their first steps: most bodies hold none of them, which is cheap to see."""
+
+    paths: tuple[Path, ...]
+    firsts: frozenset[str]
+
+    def values(self, body: Mapping[str, object]) -> Sequence[object]:
+        """What stands at the paths."""
+        return () if self.firsts.isdisjoint(body) else [_at(body, path) for path in self.paths]
+
+
+def _places(*paths: Path) -> _Places:
+    return _Places(paths, frozenset(name for path in paths for name in path[0]))
+
+
+@dataclass(frozen=True, slots=True)
 class _Dialect:
     formats: tuple[Path, ...]  # an object with `type`, or one whose presence means a schema
-    tools: tuple[Path, ...]
-    reasoning: tuple[Path, ...]
+    tools: _Places
+    reasoning: _Places
 
 
 def _path(*names: str) -> Path:
@@ -55,30 +76,37 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-_CHAT = _Dialect(
-    formats=(_path("response_format"),),
-    tools=(_path("tools"), _path("functions")),
-    reasoning=tuple(map(_path, ("reasoning_effort", "reasoning", "enable_thinking", "thinking"))),
-)
 _DIALECTS: Mapping[Api, _Dialect] = MappingProxyType(
     {
-        "chat": _CHAT,
-        "responses": _Dialect((_path("text", "format"),), (_path("tools"),), (_path("reasoning"),)),
+        "chat": _Dialect(
+            formats=(_path("response_format"),),
+            tools=_places(_path("tools"), _path("functions")),
+            reasoning=_places(
+                *map(_path, ("reasoning_effort", "reasoning", "enable_thinking", "thinking"))
+            ),
+        ),
+        "responses": _Dialect(
+            formats=(_path("text", "format"),),
+            tools=_places(_path("tools")),
+            reasoning=_places(_path("reasoning")),
+        ),
         "messages": _Dialect(
-            (_path("output_config", "format"), _path("output_format")),
-            (_path("tools"),),
-            (_path("thinking"),),
+            formats=(_path("output_config", "format"), _path("output_format")),
+            tools=_places(_path("tools")),
+            reasoning=_places(_path("thinking")),
         ),
         "converse": _Dialect(
-            (_path("output_config", "text_format"),),
-            (_path("tool_config", "tools"),),
-            (
+            formats=(_path("output_config", "text_format"),),
+            tools=_places(_path("tool_config", "tools")),
+            reasoning=_places(
                 _path("additional_model_request_fields", "thinking"),
                 _path("additional_model_request_fields", "reasoning_config"),
             ),
         ),
         "generate_content": _Dialect(
-            (), (_path("tools"),), (_path("generation_config", "thinking_config"),)
+            formats=(),
+            tools=_places(_path("tools")),
+            reasoning=_places(_path("generation_config", "thinking_config")),
         ),
     }
 )
@@ -103,9 +131,9 @@ def request_facts(body: Mapping[str, object], api: Api = "chat") -> RequestFacts
     dialect = _DIALECTS[api]
     return RequestFacts(
         sent=_google_format(body) if api == "generate_content" else _format(body, dialect),
-        tools=any(bool(_at(body, path)) for path in dialect.tools),
+        tools=any(dialect.tools.values(body)),
         stream=body.get("stream") is True,
-        reasoning=any(_switched_on(_at(body, path)) for path in dialect.reasoning),
+        reasoning=any(map(_switched_on, dialect.reasoning.values(body))),
         api=api,
     )
 

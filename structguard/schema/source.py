@@ -13,12 +13,14 @@ from inspect import isroutine
 from typing import TYPE_CHECKING, cast
 
 from structguard.schema.engines import in_short
+from structguard.schema.identity import fingerprint, unpack
 from structguard.schema.validate import validator
 from structguard.types import Format, JsonObject, JsonSchema, as_mapping, as_text
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+_KEPT = 256  # formats; the least recently used go first
 _SCHEMA_WORDS = frozenset({
     "type", "properties", "$ref", "$defs", "$schema", "anyOf", "oneOf", "allOf", "enum", "const",
     "items", "required", "additionalProperties", "not", "prefixItems", "if", "patternProperties",
@@ -43,13 +45,20 @@ def as_format(given: object) -> Format | None:
         return given if given.source is not None else _checked(given)
     spec = as_mapping(given)
     if spec is not None:
-        return _format_of_dict(spec)
+        packed = fingerprint(spec)
+        return _format_of_dict(spec) if packed is None else _format_of_packed(packed)
     if type(given) in {str, bytes, bool, int, float, list, tuple, set}:
         raise TypeError(
             "response_format must be a type, a JSON Schema or an OpenAI response_format dict,"
             f" got {type(given).__name__}"
         )
     return _format_of_type(given)
+
+
+@lru_cache(maxsize=_KEPT)
+def _format_of_packed(packed: bytes) -> Format | None:
+    """A format read once: the same caller asks with the same dict again and again."""
+    return _format_of_dict(unpack(packed))
 
 
 def _format_of_dict(spec: Mapping[str, object]) -> Format | None:
