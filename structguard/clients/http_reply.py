@@ -271,14 +271,9 @@ class Turn:
 
 
 def untouched(http: HttpCall, response: Reply) -> Reply:
-    """A call that is none of the guard's: told, nothing else."""
+    """A call without a format: told, nothing else."""
     if response.is_success:
-        told = Info(
-            provider=http.call.provider,
-            model=http.call.model,
-            enforced=True if http.call.guardable else None,
-            requests=1,
-        )
+        told = Info(provider=http.call.provider, model=http.call.model, enforced=None, requests=1)
         response.extensions[INFO] = told
         tell(told)
     return response

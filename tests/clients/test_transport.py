@@ -320,6 +320,26 @@ def test_a_policy_that_sends_once_hands_the_refusal_on(
     assert len(vendor.bodies) == 1
 
 
+@pytest.mark.parametrize("mode", ["off", "observe"])
+@pytest.mark.parametrize(
+    "answer",
+    [chat(FENCED), {"error": {"message": "busy"}}, sse(chat_chunks([FENCED[:20], FENCED[20:]]))],
+    ids=["fenced", "error", "stream"],
+)
+def test_the_modes_that_only_look_hand_on_what_came(
+    vendor: Vendor, memo: Memo, kept: Kept, mode: Any, answer: Json | str
+) -> None:
+    vendor.answers(answer)
+    with (
+        client_of(vendor, memo, kept, sg.Policy(mode=mode)) as client,
+        sg.watch() as calls,
+    ):
+        reply = client.post(CHAT, json={**ASKED, "stream": isinstance(answer, str)})
+    assert reply.status_code == 200
+    assert (reply.text if isinstance(answer, str) else reply.json()) == answer
+    assert [(told.enforced, told.requests, told.source) for told in calls] == [(True, 1, None)]
+
+
 def test_a_format_that_holds_no_schema_is_the_endpoints_to_refuse(
     client: httpx2.Client, vendor: Vendor, memo: Memo
 ) -> None:
@@ -453,6 +473,14 @@ def test_a_signed_request_is_never_changed_its_refusal_only_told(
         reply = client.post(CONVERSE_PATH, json=CONVERSE, headers=signed)
     assert (reply.status_code, len(vendor.bodies), memo.entries()) == (400, 1, [])
     assert [type(event) for event in told] == [RefusalObserved]
+
+
+def test_the_reply_to_a_signed_request_is_read_all_the_same(
+    client: httpx2.Client, vendor: Vendor
+) -> None:
+    vendor.plays(lambda _: (200, converse(FENCED)))
+    reply = client.post(CONVERSE_PATH, json=CONVERSE, headers={"x-amz-content-sha256": "00"})
+    assert reply.json() == converse(VALUE)
 
 
 # Streams

@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from structguard.refusal import detect_refusal, exclusions, lists, schema_words, words
 from structguard.refusal.statements import CAP, read
+from structguard.refusal.text import Words
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -156,13 +157,13 @@ TABLES = {
         f"{module.__name__.rsplit('.', 1)[-1]}.{name}": table
         for module in (words, schema_words, lists)
         for name, table in vars(module).items()
-        if isinstance(table, words.Words)
+        if isinstance(table, Words)
     },
 }
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_every_match_of_a_pattern_holds_one_of_its_literals(table: words.Words) -> None:
+def test_every_match_of_a_pattern_holds_one_of_its_literals(table: Words) -> None:
     """Else the literals in front of a pattern would hide a match."""
     for literals, pattern in table.alternatives:
         assert all(literals), pattern

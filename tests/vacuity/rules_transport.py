@@ -6,6 +6,7 @@ from tests.vacuity.mutation import Mutation
 
 CALL = "structguard/clients/http_call.py"
 REPLY = "structguard/clients/http_reply.py"
+MADE = "structguard/clients/http_made.py"
 STREAM = "structguard/clients/http_stream.py"
 FACE = "structguard/clients/transport.py"
 TESTS, ASYNC = "tests/clients/test_transport.py", "tests/clients/test_transport_async.py"
@@ -17,6 +18,13 @@ def one(name: str, file: str, old: str, new: str, only: str, tests: str = TESTS)
 
 
 MUTATIONS = [
+    one(
+        "heals in the modes that only look",
+        REPLY,
+        'self.heals = self.policy.mode == "guard"',
+        "self.heals = True",
+        "only_look",
+    ),
     one(
         "changes a signed request",
         REPLY,
@@ -55,22 +63,22 @@ MUTATIONS = [
     one(
         "writes strict json anew",
         REPLY,
-        "value=_rewritten(same, reply) if changed else same,",
-        "value=_rewritten(same, reply),",
+        "value=rewritten(same, reply) if changed else same,",
+        "value=rewritten(same, reply),",
         "strict_json_is_handed",
     ),
     one(
         "lies about a healed body",
-        REPLY,
-        '    headers["content-length"] = str(len(raw))\n    return _made(response, headers, raw)\n',
-        "    return _made(response, response.headers, raw)\n",
+        MADE,
+        '    headers["content-length"] = str(len(raw))\n    return made(response, headers, raw)\n',
+        "    return made(response, response.headers, raw)\n",
         "tells_the_truth",
     ),
     one(
         "hands an error on as a 200",
         REPLY,
-        "self.handed = _made(response, headers, raw, status=status)",
-        "self.handed = _made(response, headers, raw)",
+        "self.handed = made(response, headers, raw, status=status)",
+        "self.handed = made(response, headers, raw)",
         "inside_a_200_gets",
     ),
     one(
