@@ -53,6 +53,22 @@ test-real: ## mem0 and graphiti with a wrapped client
 	@.venv-graphiti/bin/python -m pip install --quiet --editable . $(TEST_TOOLS) graphiti-core kuzu httpx
 	@.venv-graphiti/bin/python -m pytest tests/memory_systems -k graphiti
 
+.PHONY: docs test-frameworks
+FRAMEWORKS := instructor langchain-openai pydantic-ai-slim openai-agents litellm mem0ai graphiti-core kuzu httpx
+
+test-frameworks: ## the pages and examples for frameworks, beside the real libraries
+	@test -x .venv-frameworks/bin/python || $(PYTHON) -m venv .venv-frameworks
+	@.venv-frameworks/bin/python -m pip install --quiet --editable . $(TEST_TOOLS) $(FRAMEWORKS)
+	@.venv-frameworks/bin/python -m pytest tests/documents -k 'frameworks or examples'
+
+DOCS := 'mkdocs>=1.6,<2' 'mkdocs-material>=9.7,<10' 'mkdocstrings[python]>=1,<2' ruff
+
+docs: ## build the documentation into site/, strictly
+	@test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check $(DOCS)
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
+	@echo "site/index.html"
+
 lint: $(STAMP) ## formatter, linter, two type checkers, import contracts
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .

@@ -92,7 +92,7 @@ class Anthropic:
 
     @property
     def base_url(self) -> str:
-        """The endpoint as the memo names it: host[:port][/path]."""
+        """The endpoint as the memo names it: `host[:port][/path]`."""
         return self._base_url
 
     @property

@@ -139,7 +139,7 @@ class Google:
 
     @property
     def base_url(self) -> str:
-        """The endpoint as the memo names it: host[:port][/path]."""
+        """The endpoint as the memo names it: `host[:port][/path]`."""
         return self._base_url
 
     @property

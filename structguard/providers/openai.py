@@ -106,7 +106,7 @@ class OpenAI:
 
     @property
     def base_url(self) -> str:
-        """The endpoint as the memo names it: host[:port][/path]."""
+        """The endpoint as the memo names it: `host[:port][/path]`."""
         return self._base_url
 
     @property
