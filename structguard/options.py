@@ -24,7 +24,9 @@ class Policy:
     degrading. `expiry` None = never. `unnamed` also rescues 400/422 that say nothing.
     `also_statuses` admits servers that refuse with other statuses (500, 501). `ignored_after` is
     the number of prose answers in a row after which the schema goes into the prompt too (0 = off).
-    `retry_floor` is the least time left for which a second send is worth it.
+    `retry_floor` is the least time left for which a second send is worth it. `require_json` raises
+    for a whole reply that holds no JSON, instead of handing it on as it came (wrap and transports
+    only: the other faces change no text): for callers that check nothing themselves.
 
     Raises:
         ValueError, TypeError: a value outside its range, named.
@@ -38,11 +40,12 @@ class Policy:
     ignored_after: int = 0  # answers
     prompt: PromptMode = "auto"
     retry_floor: float = 0.25  # seconds
+    require_json: bool = False
 
     def __post_init__(self) -> None:
         _one_of("mode", self.mode, get_args(Mode))
         _one_of("prompt", self.prompt, get_args(PromptMode))
-        for name in ("require_enforced", "unnamed"):
+        for name in ("require_enforced", "unnamed", "require_json"):
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise TypeError(f"{name} must be True or False, got {value!r}")

@@ -36,6 +36,19 @@ def rewritten(response: httpx2.Response, reply: Mapping[str, object]) -> httpx2.
     return made(response, headers, raw)
 
 
+def instead_of(
+    response: httpx2.Response, raw: bytes, *, status: int | None = None
+) -> httpx2.Response:
+    """The error that a 200 hid, as JSON, with the status it should have had (None: the 200's)."""
+    headers = without_encoding(response.headers)
+    headers["content-type"] = "application/json"
+    headers["content-length"] = str(len(raw))
+    found = made(response, headers, raw, status=status)
+    if status is not None:
+        found.extensions.pop("reason_phrase", None)  # it was the 200's
+    return found
+
+
 def without_encoding(headers: httpx2.Headers) -> httpx2.Headers:
     kept = headers.copy()
     for name in _ENCODED:

@@ -17,7 +17,7 @@ import jiter
 from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
 from structguard.clients.http_call import HttpCall
-from structguard.clients.http_made import made, rewritten, status_of, without_encoding
+from structguard.clients.http_made import instead_of, made, rewritten, status_of, without_encoding
 from structguard.clients.http_stream import EventStream, error_of
 from structguard.clients.replies import (
     error_message,
@@ -25,6 +25,7 @@ from structguard.clients.replies import (
     failure_in,
     get,
     is_answer,
+    no_json,
     put,
     text_slots,
 )
@@ -50,7 +51,7 @@ Part: TypeAlias = Literal["nothing", "whole", "events"]
 class Turn:
     """
     One call. `handed` is the response of the last send that failed with one: the flow's error is
-    always that of the last send.
+    always that of the last send. `unread` is what is to be said of a last reply without JSON.
     """
 
     http: HttpCall
@@ -59,6 +60,7 @@ class Turn:
     deadline: float | None = None
     handed: Reply | None = None
     source: str | None = None
+    unread: str | None = None
     heals: bool = field(init=False)  # the modes that only look hand on what came
     _last: Send[BodyCall] | None = None
     _amend: Callable[[str], None] | None = field(default=None, repr=False)
@@ -152,6 +154,8 @@ class Turn:
         if source is None and promote(reply, api, self._asked):
             source, changed, has_text = SOURCE, True, True
         self.source = source
+        lacks = self.policy.require_json and source is None
+        self.unread = no_json(reply, api) if lacks else None
         watched = self.policy.ignored_after and has_text and is_answer(reply, api)
         return Sent(
             value=rewritten(same, reply) if changed else same,
@@ -188,16 +192,12 @@ class Turn:
         """An error inside a 200: judged as it came, handed on with the status it should have had."""
         body = reply if as_mapping(reply.get("error")) else {"error": error}
         raw = json.dumps(body, separators=(",", ":")).encode()
-        headers = without_encoding(response.headers)
-        headers["content-type"] = "application/json"
-        headers["content-length"] = str(len(raw))
-        seen = made(response, headers, raw)
+        seen = instead_of(response, raw)
         seen.read()
         seen.request = self.http.request
         refusal = self._refusal(seen)
         status = error_status(error) or (400 if refusal else status_of(raw, self.call.api))
-        self.handed = made(response, headers, raw, status=status)
-        self.handed.extensions.pop("reason_phrase", None)  # it was the 200's
+        self.handed = instead_of(response, raw, status=status)
         message = f"HTTP {status} inside a 200: {redact(error_message(error))}"
         return Sent(
             error=self._error(message, seen), refusal=refusal, status=200, left=self._left()
@@ -247,7 +247,10 @@ class Turn:
             amend(fuller)
 
         self._amend = amended
-        return response
+        if self.unread is None:
+            return response
+        error = {"message": self.unread, "type": "bad_response", "code": 502}
+        return instead_of(response, json.dumps({"error": error}).encode(), status=502)
 
     def read(self, source: str | None) -> None:
         """The stream was read to its end: how its value was read is known now."""

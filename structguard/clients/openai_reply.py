@@ -40,6 +40,7 @@ from structguard.clients.replies import (
     failure_in,
     get,
     is_answer,
+    no_json,
     plain,
     put,
     text_slots,
@@ -56,17 +57,17 @@ from structguard.types import Refusal
 @dataclass(slots=True, kw_only=True)
 class Exchange:
     """
-    One send. `answered` and `prose` are what the flow asks about the reply, `source` how its text
-    was read; `on_source` is told what is only known once a stream or raw reply has been read.
-    `heals` is whether replies are looked into at all, `raw` whether the caller wants the raw one.
-    `unfit` is what the SDK's own parser says of a reply that came, kept until the flow is over: the
-    send succeeded, whatever the caller's type thinks of the answer.
+    One send. `answered` and `prose` are what the flow asks about the reply, `source` how its text was
+    read; `on_source` is told what is only known once a stream or raw reply has been read. `heals`:
+    are replies looked into, `raw`: does the caller want the raw one, `require_json`: is a whole reply
+    without any an error. `unfit` is what is wrong with a reply that came: the send succeeded.
     """
 
     call: BodyCall
     client: OpenAI | AsyncOpenAI
     confirm: bool
     watch_prose: bool
+    require_json: bool
     heals: bool
     raw: bool
     options: FinalRequestOptions = field(repr=False)  # prompt and headers
@@ -122,6 +123,20 @@ class Exchange:
             reply._iterator = self._aheal([], reply._iterator)  # noqa: SLF001
             return reply
         self.check(reply)
+        source = self._healed(reply)
+        self._note(reply, source)
+        try:
+            parsed = reply if isinstance(self.parser, NotGiven) else self.parser(reply)
+            if self.require_json and source is None:
+                self._must_hold_json(reply)
+        except Exception as error:
+            if self.raw:
+                raise
+            self.unfit, parsed = error, reply
+        return parsed
+
+    def _healed(self, reply: Any) -> str | None:
+        """Reduce the reply's texts to JSON; how the first that holds any was read."""
         source = None
         for holder, name in text_slots(reply, self.call.api):
             text = str(get(holder, name))
@@ -131,19 +146,15 @@ class Exchange:
                 put(holder, name, healed.text)
         if source is None and promote(reply, self.call.api, self.call.resolve):
             source = SOURCE
-        self._note(reply, source)
-        return self._parsed(reply)
+        return source
 
-    def _parsed(self, reply: Any) -> Any:
-        if isinstance(self.parser, NotGiven):
-            return reply
-        try:
-            return self.parser(reply)
-        except Exception as error:
-            if self.raw:
-                raise
-            self.unfit = error
-            return reply
+    def _must_hold_json(self, reply: Any) -> None:
+        message, body = no_json(reply, self.call.api), plain(reply)
+        if message is None:
+            return
+        if self.response is None:
+            raise APIError(message, self._request(), body=body)
+        raise APIResponseValidationError(response=self.response, body=body, message=message)
 
     def check(self, reply: Any) -> None:
         """

@@ -97,13 +97,24 @@ def is_answer(reply: object, api: Api) -> bool:
     """Whether a caller can use it: text, a tool call or a decline is present, and it is not cut."""
     if failure_in(reply, api) is not None:
         return False
-    return _calls_or_declines(reply, api) or (
+    return calls_or_declines(reply, api) or (
         any(str(get(holder, name)).strip() for holder, name in text_slots(reply, api))
         and not was_cut(reply, api)
     )
 
 
-def _calls_or_declines(reply: object, api: Api) -> bool:
+def no_json(reply: object, api: Api) -> str | None:
+    """What to say of a reply in which no JSON was found; None where a call or a decline stands."""
+    if calls_or_declines(reply, api):
+        return None
+    length = sum(len(str(get(holder, name)).strip()) for holder, name in text_slots(reply, api))
+    what = f"{length} characters of something else" if length else "empty"
+    cut = ", cut at the token limit" if was_cut(reply, api) else ""
+    return f"the endpoint's answer holds no JSON: it is {what}{cut}"
+
+
+def calls_or_declines(reply: object, api: Api) -> bool:
+    """Whether the model called a tool or declined: an answer without text."""
     match api:
         case "chat":
             messages = [get(choice, "message") for choice in items(reply, "choices")]

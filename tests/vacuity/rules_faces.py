@@ -17,6 +17,8 @@ GUARDED, DEGRADED = "tests/clients/test_guarded.py", "tests/layers/test_degrade.
 WRAP_FAULTS = "tests/clients/test_wrap_faults.py"
 STREAM_FAULTS = "tests/clients/test_wrap_stream_faults.py"
 GUARDED_FAULTS = "tests/clients/test_guarded_faults.py"
+REPLIES, THOUGHTS = "structguard/clients/replies.py", "structguard/clients/thoughts.py"
+REQUIRE, THOUGHT_TESTS = "tests/clients/test_require_json.py", "tests/clients/test_thoughts.py"
 
 
 def one(name: str, file: str, old: str, new: str, tests: str, only: str) -> Mutation:
@@ -235,5 +237,37 @@ MUTATIONS = [
         "if False:",
         DEGRADED,
         "twice",
+    ),
+    one(
+        "require_json lets silence pass",
+        REPLY,
+        "if self.require_json and source is None:",
+        "if False:",
+        REQUIRE,
+        "raises or never_gives_none",
+    ),
+    one(
+        "require_json refuses a decline and a call",
+        REPLIES,
+        "    if calls_or_declines(reply, api):\n        return None\n    length",
+        "    length",
+        REQUIRE,
+        "an_answer_passes",
+    ),
+    one(
+        "thoughts beside a decline become the answer",
+        THOUGHTS,
+        "if content or any(get(message, name) for name in _SAYS):",
+        "if content:",
+        THOUGHT_TESTS,
+        "stay_thoughts",
+    ),
+    one(
+        "an answer in the thoughts is lost",
+        REPLY,
+        "if source is None and promote(",
+        "if False and promote(",
+        THOUGHT_TESTS,
+        "becomes_the_content",
     ),
 ]

@@ -77,8 +77,8 @@ MUTATIONS = [
     one(
         "hands an error on as a 200",
         REPLY,
-        "self.handed = made(response, headers, raw, status=status)",
-        "self.handed = made(response, headers, raw)",
+        "self.handed = instead_of(response, raw, status=status)",
+        "self.handed = instead_of(response, raw)",
         "inside_a_200_gets",
     ),
     one(
@@ -140,5 +140,13 @@ MUTATIONS = [
         "                pass\n",
         "first_event_is_a_status",
         ASYNC,
+    ),
+    one(
+        "require_json lets silence pass",
+        REPLY,
+        "lacks = self.policy.require_json and source is None",
+        "lacks = False",
+        "502_that_says_so",
+        "tests/clients/test_require_json.py",
     ),
 ]
