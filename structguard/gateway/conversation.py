@@ -115,7 +115,7 @@ class Conversations:
             await self.store.put(scope, id_, stored)
         except StoreTrouble as error:
             log.warning("a response could not be stored: %s", error)
-            return f"not stored: {error}"
+            return f"not stored: {error.told}"
         return ""
 
 
@@ -146,8 +146,9 @@ def check_outputs(items: Sequence[object]) -> None:
 
 
 def no_store(error: StoreTrouble) -> ApiError:
-    """The error of a store that cannot be reached; its text is safe to send."""
-    return ApiError(503, str(error), "server_error", code="store_unavailable")
+    """The error of a store that cannot be reached; the log says which and why."""
+    log.warning("%s", error)
+    return ApiError(503, error.told, "server_error", code="store_unavailable")
 
 
 def input_items(body: Mapping[str, object]) -> list[object]:

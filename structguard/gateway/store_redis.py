@@ -120,7 +120,4 @@ class RedisStore:
             return await ask()
         except (RedisError, OSError) as error:
             reason = redact(str(error)).rstrip(".") or type(error).__name__
-            raise StoreTrouble(
-                f"the response store {self.name} failed: {reason}. Responses can be neither stored"
-                " nor found until it is back; requests with store: false are served"
-            ) from error
+            raise StoreTrouble(f"the response store {self.name} failed: {reason}") from error

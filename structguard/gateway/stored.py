@@ -23,8 +23,16 @@ class StoreTrouble(StructguardError):
     """
     The store of responses could not do what it was asked; nothing was lost that it had confirmed.
 
-    The text names the store without its credentials and may be sent to a client.
+    The text names the store, without its credentials, for the log; `told` is for a client, to whom
+    its address is nobody's business.
     """
+
+    def __init__(self, message: str, told: str = "") -> None:
+        super().__init__(message)
+        self.told = told or (
+            "the response store failed: responses can be neither stored nor found until it is back;"
+            " requests with store: false are served"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +75,9 @@ def fits(size: int, limit: int, name: str) -> None:
         StoreTrouble: one turn is larger than the whole store may be.
     """
     if size > limit:
-        raise StoreTrouble(
-            f"a response of {size:,} bytes is larger than the whole store {name} may be"
-            f" ({limit:,} bytes): raise store.limit_bytes, or send store: false"
-        )
+        large = f"a response of {size:,} bytes is larger than the whole store"
+        rest = f" may be ({limit:,} bytes): raise store.limit_bytes, or send store: false"
+        raise StoreTrouble(f"{large} {name}{rest}", f"{large}{rest}")
 
 
 def encode(stored: Stored) -> bytes:

@@ -70,8 +70,13 @@ def test_without_redis_reads_are_a_clear_503_and_what_is_not_stored_is_served(
         one.get(f"/v1/responses/{kept}"),
         one.post("/v1/responses", response("text", previous_response_id=kept)),
     ):
-        assert reply.status_code == 503
-        assert "redis://127.0.0.1" in reply.json()["error"]["message"]
+        error = reply.json()["error"]
+        assert (reply.status_code, error["code"]) == (503, "store_unavailable")
+        assert "127.0.0.1" not in error["message"]
+    lost = one.post("/v1/responses", response("text"))
+    assert (lost.status_code, lost.json()["store"]) == (200, False)
+    assert lost.headers["x-structguard-warning"].startswith("not stored: ")
+    assert "127.0.0.1" not in lost.headers["x-structguard-warning"]
     assert one.post("/v1/responses", response("text", store=False)).status_code == 200
     redis_server.start()
     assert one.post("/v1/responses", response("text")).status_code == 200

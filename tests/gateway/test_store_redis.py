@@ -27,7 +27,7 @@ async def test_a_stopped_server_is_a_clear_error_and_a_restarted_one_serves_agai
     await store.put("a", "x", turn())
     redis_server.stop()
     for ask in (store.get("a", "x"), store.put("a", "y", turn()), store.delete("a", "x")):
-        with pytest.raises(StoreTrouble, match=r"redis://127.0.0.1:\d+/0 failed: .*store: false"):
+        with pytest.raises(StoreTrouble, match=r"redis://127.0.0.1:\d+/0 failed: "):
             await ask
     redis_server.start()
     await store.put("a", "y", turn())

@@ -1,0 +1,1 @@
+"""The gateway under load: an upstream that echoes markers, clients that look for their own, the sum."""

@@ -1,0 +1,24 @@
+"""How large a load test is: small in every run, full with STRUCTGUARD_FULL=1."""
+
+from __future__ import annotations
+
+import os
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+FULL = os.environ.get("STRUCTGUARD_FULL") == "1"
+patient = pytest.mark.timeout(900 if FULL else 60)
+"""For tests whose full size takes minutes."""
+
+
+def size(small: T, full: T) -> T:
+    """The one that was asked for."""
+    return full if FULL else small
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """The clients of a load run once, on the loop that costs least."""
+    return "asyncio", {"use_uvloop": True}
