@@ -19,7 +19,7 @@ from structguard.layers.breaker import Breaker, Judge, one_line
 from structguard.layers.links import Link, link_names, usable
 from structguard.layers.outage import kind_of, rule_of
 from structguard.layers.partition import LinkView
-from structguard.observe import log_events
+from structguard.observe import careful, log_events
 from structguard.options import BreakerOptions
 from structguard.service import (
     Clock,
@@ -71,6 +71,7 @@ class FallbackChain:
         observer: Observer = log_events,
         judge: Judge = rule_of,
     ) -> None:
+        observer = careful(observer)
         kept = usable(tuple(links), observer)
         names = link_names([link for link, _ in kept])
         self._observer = observer

@@ -29,6 +29,12 @@ class Careful:
             _log.exception("an observer failed on %s", type(event).__name__)
 
 
+def careful(observer: ev.Observer) -> ev.Observer:
+    """The observer as faces are to tell it: what it raises is logged and fails no call."""
+    is_ours = observer is log_events or isinstance(observer, Careful)
+    return observer if is_ours else Careful(observer)
+
+
 def log_events(event: ev.Event, /) -> None:
     """Write one event to the `structguard` logger."""
     level, text = _told(event)

@@ -25,6 +25,7 @@ from structguard.providers.settings import (
     read_network,
     read_seconds,
 )
+from structguard.refusal import RequestFacts
 from structguard.service import EventStream, Status
 from structguard.types import Api, Completion, Request
 from structguard.wire import messages
@@ -104,6 +105,10 @@ class Anthropic:
         """Always messages."""
         del model
         return "messages"
+
+    def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
+        """What a request carries as it would be sent: `tools_first` may leave the format out."""
+        return self._engine.facts_of(request, stream=stream)
 
     async def complete(self, request: Request, /) -> Completion:
         """The whole reply. Raises ProviderError."""

@@ -26,6 +26,7 @@ from structguard.providers.settings import (
     read_network,
     read_seconds,
 )
+from structguard.refusal import RequestFacts
 from structguard.service import EventStream, Status
 from structguard.types import Api, Completion, Request
 from structguard.wire import converse
@@ -126,6 +127,10 @@ class Bedrock:
         """Always converse."""
         del model
         return "converse"
+
+    def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
+        """What a request carries as it would be sent: `tools_first` may leave the format out."""
+        return self._engine.facts_of(request, stream=stream)
 
     async def complete(self, request: Request, /) -> Completion:
         """The whole reply. Raises ProviderError."""

@@ -8,7 +8,6 @@ retry, a renewed credential, a switched API) is only counted. Source: spec wire 
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import (
@@ -33,9 +32,11 @@ from structguard.observe import log_events
 from structguard.options import RetryOptions
 from structguard.providers.call import Call, Fault, Outgoing, Route, Unauthorised
 from structguard.providers.credentials import digest
+from structguard.providers.encoding import encoded, facts_of, written
 from structguard.providers.exchange import fault_of, opened, whole
 from structguard.providers.seams import Authorise, Feed, Headers, Router
 from structguard.providers.streaming import Events
+from structguard.refusal import RequestFacts
 from structguard.schema import as_format
 from structguard.service import Clock, Status
 from structguard.types import (
@@ -47,18 +48,11 @@ from structguard.types import (
     Request,
     StreamEvent,
 )
-from structguard.wire.base import (
-    BadReply,
-    StreamDecoder,
-    Unencodable,
-    Wire,
-    sendable_format,
-)
+from structguard.wire.base import BadReply, StreamDecoder, Wire
 
 T = TypeVar("T")
 Send: TypeAlias = Callable[[Call, Route, Format | None, bytes], Awaitable[T | Fault]]
 Health: TypeAlias = Literal["healthy", "degraded", "unhealthy"]
-_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 STATUS_TIMEOUT = 10.0  # seconds a look at the health may take
 _JSON = {"content-type": "application/json", "user-agent": "structguard"}
 
@@ -104,6 +98,10 @@ class Engine:
             retry=self.retry,
             attempts=request.attempts or self.retry.attempts,
         )
+
+    def facts_of(self, request: Request, *, stream: bool) -> RequestFacts:
+        """What a request carries as it would be sent now; nothing is looked up for it."""
+        return facts_of(request, *self.router.dialect(request.model or ""), stream=stream)
 
     async def complete(self, request: Request) -> Completion:
         """
@@ -168,7 +166,7 @@ class Engine:
             ProviderError: the call failed. `decode` raises BadReply for what it cannot use.
         """
         call = self.begin(operation, request)
-        body = _written(call, content)
+        body = written(call, content)
 
         async def once() -> T | Fault:
             cause: Exception | None = None
@@ -239,7 +237,7 @@ class Engine:
         return done[0]
 
     async def _over(self, call: Call, route: Route, send: Send[T]) -> T | Fault:
-        asked, body = self._encoded(call, route)
+        asked, body = encoded(call, route)
         return await self._attempts(call, route.url, lambda: send(call, route, asked, body))
 
     async def _attempts(
@@ -256,18 +254,6 @@ class Engine:
             if pause is None:
                 return outcome
             await self.sleep(pause)
-
-    def _encoded(self, call: Call, route: Route) -> tuple[Format | None, bytes]:
-        try:
-            asked = sendable_format(call.request, call.format, route.options)
-            body = route.wire.encode_request(
-                call.request, format=asked, stream=call.stream, options=route.options
-            )
-        except Unencodable as error:
-            raise call.inline(
-                Kind.INVALID_REQUEST, error.message, {"param": error.param}
-            ) from error
-        return asked, _written(call, body)
 
     async def _renewed(self, call: Call, url: str, fault: Fault) -> bool:
         """After a 401, once: whether there is another credential to try."""
@@ -315,25 +301,6 @@ class Engine:
         return await self.transport.send(
             method, url, headers=call.headers, body=body or None, budget=left, stream=stream
         )
-
-
-def _written(call: Call, content: Mapping[str, object]) -> bytes:
-    try:
-        return _quickly(content) or _encode(content).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        message = f"the request cannot be written as JSON: {error}"
-        raise call.inline(Kind.INVALID_REQUEST, message) from error
-
-
-def _quickly(content: Mapping[str, object]) -> bytes | None:
-    """The body by a quarter of json's time; None for what json must judge, NaN among it."""
-    from pydantic_core import to_json  # noqa: PLC0415  costs 20 ms, of the first call
-
-    try:
-        raw = to_json(content)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return None if b"NaN" in raw or b"Infinity" in raw else raw
 
 
 @asynccontextmanager

@@ -44,6 +44,7 @@ from structguard.providers.vertex import (
     project_of,
     require_google_auth,
 )
+from structguard.refusal import RequestFacts
 from structguard.service import EventStream, Status
 from structguard.types import Api, Completion, Request, as_mapping, as_sequence
 from structguard.wire import generate_content
@@ -151,6 +152,10 @@ class Google:
         """Always generate_content."""
         del model
         return "generate_content"
+
+    def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
+        """What a request carries as it would be sent: `tools_first` may leave the format out."""
+        return self._engine.facts_of(request, stream=stream)
 
     async def complete(self, request: Request, /) -> Completion:
         """The whole reply. Raises ProviderError."""

@@ -30,6 +30,7 @@ from structguard.providers.settings import (
     read_network,
     read_seconds,
 )
+from structguard.refusal import RequestFacts
 from structguard.service import EventStream, Status
 from structguard.types import Api, Completion, Request
 from structguard.wire import responses
@@ -118,6 +119,10 @@ class OpenAI:
         """Always responses."""
         del model
         return "responses"
+
+    def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
+        """What a request carries as it would be sent: `tools_first` may leave the format out."""
+        return self._engine.facts_of(request, stream=stream)
 
     async def complete(self, request: Request, /) -> Completion:
         """The whole reply. Raises ProviderError."""

@@ -35,6 +35,7 @@ from structguard.providers.settings import (
     read_network,
     read_seconds,
 )
+from structguard.refusal import RequestFacts
 from structguard.service import EventStream, Status
 from structguard.types import Api, Completion, Request
 from structguard.wire import chat, responses
@@ -171,6 +172,10 @@ class OpenAICompat:
     def api_for(self, model: str | None, /) -> Api:
         """The wire API of a model as far as it is known without asking the endpoint."""
         return self._router.api_for(model)
+
+    def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
+        """What a request carries as it would be sent: `tools_first` may leave the format out."""
+        return self._engine.facts_of(request, stream=stream)
 
     async def complete(self, request: Request, /) -> Completion:
         """The whole reply. Raises ProviderError."""

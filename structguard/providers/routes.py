@@ -136,6 +136,10 @@ class FixedRouter:
     options: WireOptions = DEFAULTS
     models: Mapping[str, WireOptions] = field(default_factory=dict[str, WireOptions])
 
+    def dialect(self, model: str) -> tuple[Api, WireOptions]:
+        """The one wire, and what is said about the model."""
+        return self.wire.API, self.models.get(model, self.options)
+
     async def choose(self, call: Call) -> Route:
         """Always the same."""
         return Route(
@@ -191,6 +195,10 @@ class ApiRouter:
         """The API as far as it is known without asking anybody."""
         name = model or ""
         return self._named(name) or self._learned(name) or self._listed(name) or "chat"
+
+    def dialect(self, model: str) -> tuple[Api, WireOptions]:
+        """The API of `api_for`, and what is said about the model."""
+        return self.api_for(model), self._options(model)
 
     async def choose(self, call: Call) -> Route:
         """
@@ -251,9 +259,12 @@ class ApiRouter:
         return renew
 
     def _route(self, api: Api, model: str) -> Route:
+        url = self.endpoints.url(api, model)
+        return Route(wire=self.wires[api], url=url, options=self._options(model))
+
+    def _options(self, model: str) -> WireOptions:
         said = self.models.get(model)
-        options = self.options if said is None or said.options is None else said.options
-        return Route(wire=self.wires[api], url=self.endpoints.url(api, model), options=options)
+        return self.options if said is None or said.options is None else said.options
 
     def _named(self, model: str) -> Api | None:
         said = self.models.get(model)

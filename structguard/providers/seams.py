@@ -6,7 +6,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Protocol, TypeAlias
 
 from structguard.providers.call import Call, Fault, Outgoing, Route
-from structguard.types import StreamEvent
+from structguard.types import Api, StreamEvent
+from structguard.wire.base import WireOptions
 
 Headers: TypeAlias = Mapping[str, str]
 Feed: TypeAlias = Callable[[bytes], list[StreamEvent]]
@@ -30,6 +31,10 @@ class Authorise(Protocol):
 
 class Router(Protocol):
     """Says where a call goes; providers with one wire have one answer."""
+
+    def dialect(self, model: str, /) -> tuple[Api, WireOptions]:
+        """How a model is asked, as far as it is known without asking anybody."""
+        ...
 
     async def choose(self, call: Call, /) -> Route: ...
     def other(self, call: Call, route: Route, fault: Fault, /) -> Route | None:

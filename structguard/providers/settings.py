@@ -15,7 +15,7 @@ import anyio
 from structguard.events import Observer
 from structguard.http import Limits, Transport, TransportName, transport_for
 from structguard.http.urls import checked
-from structguard.observe import log_events
+from structguard.observe import careful, log_events
 from structguard.options import RetryOptions
 from structguard.providers.call import Outgoing, Unauthorised
 from structguard.providers.credentials import printable
@@ -174,6 +174,7 @@ class Settings:
     def __post_init__(self) -> None:
         checked_timeout(self.timeout)
         object.__setattr__(self, "headers", checked_headers(self.headers))
+        object.__setattr__(self, "observer", careful(self.observer))
         if self.id is not None and not self.id.strip():
             raise ValueError("id must not be empty; leave it out for the base URL's host and path")
 

@@ -20,7 +20,7 @@ from structguard.errors import ParseError, ProviderError
 from structguard.events import Observer
 from structguard.layers.breaker import one_line
 from structguard.layers.outage import kind_of
-from structguard.observe import log_events
+from structguard.observe import careful, log_events
 from structguard.schema import as_format
 from structguard.service import Clock
 from structguard.subcalls.outcome import Outcome, Skip, Status
@@ -106,7 +106,7 @@ class Subcall(Generic[P, T, D]):
         self._otherwise = otherwise
         self._format: Format | None = None
         self._flights = Flights()
-        self._streaks = Streaks(self.name, options.observer)
+        self._streaks = Streaks(self.name, careful(options.observer))
         functools.update_wrapper(self, describe, updated=())
 
     @overload

@@ -631,3 +631,14 @@ async def test_each_link_is_guarded_once() -> None:
 def test_an_own_time_out_is_not_retried_and_counts_at_the_threshold() -> None:
     rule = rule_for(Kind.TIMEOUT, Failure(own_timeout=True))
     assert (rule.retry, rule.advance, rule.breaker) == (False, True, "threshold")
+
+
+async def test_an_observer_that_raises_fails_no_call() -> None:
+    def breaks(event: Event, /) -> None:
+        raise RuntimeError(type(event).__name__)
+
+    chain = FallbackChain(
+        [Link(Script(DOWN, id="a"), "m"), Link(Script("served", id="b"), "m"), Link(None, "m")],
+        observer=breaks,
+    )
+    assert (await chain.complete(ASK)).text == "served"

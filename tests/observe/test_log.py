@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 import structguard.events as ev
-from structguard.observe import log_events
+from structguard.observe import Careful, careful, log_events
 from structguard.types import Failure, Kind, Refusal, Scope
 
 REFUSAL = Refusal(Scope.CAPABILITY, "not_supported", "response_format", "no such thing")
@@ -152,3 +152,15 @@ def test_a_level_that_is_off_costs_no_record(caplog: pytest.LogCaptureFixture) -
     with caplog.at_level(logging.ERROR, "structguard"):
         log_events(ev.LinkBack(partition="p", link="a"))
     assert caplog.records == []
+
+
+def test_an_observers_fault_is_logged_and_goes_no_further(caplog: pytest.LogCaptureFixture) -> None:
+    def breaks(event: ev.Event, /) -> None:
+        raise RuntimeError(type(event).__name__)
+
+    watched = careful(breaks)
+    assert careful(watched) is watched == Careful(breaks)
+    assert careful(log_events) is log_events
+    watched(ev.FormatRecovered(**WHO, format="json_schema"))
+    assert caplog.messages == ["an observer failed on FormatRecovered"]
+    assert caplog.records[0].exc_info is not None

@@ -18,9 +18,9 @@ from structguard.errors import (
     Timeout,
     Unavailable,
 )
-from structguard.events import ProviderFailed
+from structguard.events import Event, ProviderFailed
 from structguard.options import RetryOptions
-from structguard.providers import OpenAICompat
+from structguard.providers import OpenAI, OpenAICompat
 from structguard.types import Kind, Scope
 from tests.providers.payloads import ANSWER, CHAT, FORMAT, RATE_LIMITED, REFUSED, chat_stream, sse
 from tests.providers.support import Seen, Sleeps, ask, collect, run, script, text_of
@@ -348,3 +348,21 @@ async def test_status_of_nobody_is_unhealthy() -> None:
         got = await provider.status()
     assert got.health == "unhealthy"
     assert seen.of(ProviderFailed)[0].operation == "status"
+
+
+async def test_an_observer_that_raises_takes_no_errors_place(
+    httpserver: HTTPServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    def breaks(event: Event, /) -> None:
+        raise RuntimeError(type(event).__name__)
+
+    script(httpserver, "/v1/responses", (402, {}))
+    async with OpenAI("k", base_url=httpserver.url_for("/v1"), observer=breaks) as provider:
+        with pytest.raises(ProviderError) as caught:
+            await provider.complete(ask())
+    assert caught.value.kind is Kind.BILLING
+    told = [record.message for record in caplog.records if record.name == "structguard"]
+    assert told == [
+        "an observer failed on OptionIgnored",
+        "an observer failed on ProviderFailed",
+    ]

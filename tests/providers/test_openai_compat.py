@@ -6,6 +6,7 @@ import base64
 import json
 import struct
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import openai
 import pytest
@@ -15,8 +16,9 @@ from werkzeug import Response as Answer
 from structguard.errors import ProviderError
 from structguard.memo import endpoint_id
 from structguard.providers import ModelOptions, OpenAICompat
+from structguard.refusal import RequestFacts
 from structguard.service import Provider
-from structguard.types import Finished, Kind, TextDelta
+from structguard.types import Finished, Kind, Request, TextDelta
 from structguard.wire.base import WireOptions
 from tests.providers.payloads import (
     ANSWER,
@@ -141,6 +143,27 @@ async def test_tools_first_leaves_the_format_out_and_says_so(
     assert caught.value.kind is Kind.INVALID_REQUEST
     assert caught.value.requests == 0
     assert len(served.received) == 1
+
+
+async def test_what_a_request_carries_as_it_is_sent_is_told_beforehand() -> None:
+    tool = {"name": "look", "parameters": {"type": "object", "properties": {}}}
+    models = {
+        "apart": ModelOptions(options=WireOptions(format_with_tools=False)),
+        "thinker": ModelOptions(api="responses", options=WireOptions(reasoning=True)),
+    }
+    both = ask(response_format=FORMAT, tools=[tool])
+    async with OpenAICompat("http://127.0.0.1:9/v1", models=models) as provider:
+
+        def facts(request: Request, *, stream: bool = False) -> RequestFacts:
+            return provider.facts_of(request, stream=stream)
+
+        assert facts(ask()) == RequestFacts(sent=None)
+        assert facts(both, stream=True) == RequestFacts(sent="json_schema", tools=True, stream=True)
+        apart = replace(both, model="apart")
+        assert facts(apart).sent == "json_schema"  # the call itself will be refused
+        assert facts(replace(apart, tools_first=True)).sent is None
+        thinker = facts(ask(model="thinker", response_format={"type": "json_object"}))
+        assert thinker == RequestFacts(sent="json_object", reasoning=True, api="responses")
 
 
 async def test_a_models_own_dialect_wins(base: str, httpserver: HTTPServer) -> None:

@@ -404,6 +404,18 @@ async def test_three_failures_or_time_outs_in_a_row_give_one_warning() -> None:
     ]
 
 
+async def test_an_observer_that_raises_costs_no_outcome() -> None:
+    def breaks(event: Event, /) -> None:
+        raise RuntimeError(type(event).__name__)
+
+    @subcall(schema=Rewrite, observer=breaks)
+    def watched(message: str) -> Messages:
+        return ask(message)
+
+    script = Script([DOWN] * 3)
+    assert [(await watched(script, "hi", session="7")).status for _ in range(3)] == ["failed"] * 3
+
+
 @pytest.mark.parametrize("between", ["1", "NONE", "skip"])
 async def test_an_outcome_without_fault_starts_the_count_anew(between: str) -> None:
     events: list[Event] = []

@@ -19,6 +19,13 @@ ORDER = "tests/layers/test_fallback_order.py"
 
 MUTATIONS: list[Mutation] = [
     Mutation(
+        "chain: an observer can fail a call",
+        FALLBACK,
+        "observer = careful(observer)",
+        "observer = observer",
+        _one("test_an_observer_that_raises_fails_no_call"),
+    ),
+    Mutation(
         "chain: breaker and degrade swapped",
         FALLBACK,
         """        if guard is not None and not getattr(provider, "protected", False):

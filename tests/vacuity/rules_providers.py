@@ -6,6 +6,7 @@ from tests.vacuity.mutation import Mutation
 
 CALL = "structguard/providers/call.py"
 ENGINE = "structguard/providers/engine.py"
+ENCODING = "structguard/providers/encoding.py"
 EXCHANGE = "structguard/providers/exchange.py"
 STREAMING = "structguard/providers/streaming.py"
 CREDENTIALS = "structguard/providers/credentials.py"
@@ -23,6 +24,20 @@ def _tests(module: str, *names: str) -> tuple[str, ...]:
 
 
 MUTATIONS: list[Mutation] = [
+    Mutation(
+        "providers: an observer can fail a call",
+        SETTINGS,
+        "careful(self.observer)",
+        "self.observer",
+        _tests("error_path", "an_observer_that_raises_takes_no_errors_place"),
+    ),
+    Mutation(
+        "providers: a format left out for tools is told as sent",
+        ENCODING,
+        "asked = sendable_format(request, given, options)",
+        "asked = given",
+        _tests("openai_compat", "what_a_request_carries_as_it_is_sent_is_told_beforehand"),
+    ),
     Mutation(
         "providers: a final fault is sent again",
         CALL,

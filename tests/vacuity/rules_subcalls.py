@@ -18,6 +18,13 @@ def _one(test: str, file: str = "subcalls/test_subcalls.py") -> tuple[str, ...]:
 
 MUTATIONS: list[Mutation] = [
     Mutation(
+        "subcall: an observer costs an outcome",
+        CALL,
+        "careful(options.observer)",
+        "options.observer",
+        _one("test_an_observer_that_raises_costs_no_outcome"),
+    ),
+    Mutation(
         "subcall: endpoint faults are raised",
         CALL,
         "            if kind_of(error) is None:\n                raise",
