@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
 
-NEEDED = ("starlette", "uvicorn", "httptools", "aiohttp", "orjson", "jsonschema_rs",
+NEEDED = ("starlette", "uvicorn", "httptools", "aiohappyeyeballs", "orjson", "jsonschema_rs",
           "prometheus_client", "websockets")  # fmt: skip
 _EXAMPLES = """\
 examples:

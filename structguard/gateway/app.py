@@ -33,7 +33,8 @@ from structguard.gateway.store import open_store
 from structguard.gateway.sweep import Sweeper
 from structguard.gateway.turn import Turn
 from structguard.gateway.upstreams import Upstreams
-from structguard.http import Limits, transport_for
+from structguard.http import Limits
+from structguard.http.via_httptools import HttptoolsTransport
 from structguard.memo import open_memo
 from structguard.observe import log_events
 from structguard.options import Policy
@@ -68,7 +69,8 @@ def create_core(config: Config, *, workers_dir: Path | None = None) -> Core:
         ignored_after=guard.ignored_after,
     )
     memo = open_memo(guard.memo, observer=observer)
-    transport = transport_for("aiohttp", limits=Limits(connections=config.limits.connections))
+    most = config.limits.connections
+    transport = HttptoolsTransport(limits=Limits(connections=most, idle=most))
     upstreams = Upstreams(
         config, metrics=metrics, memo=memo, policy=policy, transport=transport, observer=observer
     )

@@ -1,5 +1,5 @@
 """
-The upstream connections: aiohttp's pool, with what of the client's headers may go upstream.
+The pool of upstream connections, with what of the client's headers may go upstream.
 
 Nothing else of the client's headers is forwarded. Source: spec gateway "Scale and faults".
 """

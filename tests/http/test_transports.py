@@ -13,6 +13,7 @@ from pytest_httpserver import HTTPServer
 
 from structguard.http import ExchangeFailed, Limits, Transport
 from structguard.http.via_aiohttp import AiohttpTransport
+from structguard.http.via_httptools import HttptoolsTransport
 from structguard.http.via_httpx2 import Httpx2Transport
 from structguard.http.via_openai import OpenAITransport
 from tests.http.raw import Play, RawServer, chunked, raw_server, reply
@@ -30,6 +31,8 @@ MATRIX = [
     pytest.param(Httpx2Transport, "asyncio", id="httpx2-asyncio"),
     pytest.param(Httpx2Transport, "trio", id="httpx2-trio"),
     pytest.param(AiohttpTransport, "asyncio", id="aiohttp"),
+    pytest.param(HttptoolsTransport, "asyncio", id="httptools"),
+    pytest.param(HttptoolsTransport, ("asyncio", {"use_uvloop": True}), id="httptools-uvloop"),
     pytest.param(_openai, "asyncio", id="openai-client"),
 ]
 pytestmark = pytest.mark.parametrize(("make", "anyio_backend"), MATRIX)

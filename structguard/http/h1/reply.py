@@ -1,0 +1,206 @@
+"""
+One reply as it comes in: its head, its body unpacked, the reader that waits for more.
+
+Source: RFC 9110 (content coding), RFC 9112.
+"""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251  a bare future is the cheapest way to wait
+import zlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Protocol
+
+from structguard.http.seam import ExchangeFailed, too_large, unreadable
+
+HIGH = 256 * 1024  # bytes of a streamed reply held for a slow reader; more, and the upstream waits
+_GZIP = 31  # zlib's window bits for gzip, with its header
+
+
+class Line(Protocol):
+    """What a reply asks of its connection."""
+
+    def drop(self) -> None:
+        """End the exchange in the middle, and the connection with it."""
+        ...
+
+    def go_on(self) -> None:
+        """The reader has caught up."""
+        ...
+
+
+class Reply:
+    """
+    One reply: a `seam.Response`. `done`: nothing more will come; `fault`: why it will not.
+
+    `limit` bounds the body in bytes, unpacked.
+    """
+
+    __slots__ = ("_held", "_limit", "_line", "_pieces", "_size", "_unpack", "_waiter",
+                 "done", "fault", "raw", "status", "streamed")  # fmt: skip
+
+    def __init__(self, line: Line, limit: int, *, streamed: bool) -> None:
+        self.status = 0
+        self.raw: list[tuple[bytes, bytes]] = []
+        self.done = False
+        self.fault: ExchangeFailed | None = None
+        self.streamed = streamed
+        self._line: Line | None = line
+        self._limit = limit
+        self._pieces: list[bytes] = []
+        self._held = 0
+        self._size = 0
+        self._unpack: Unpack | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """By lower-case names; the last where several came."""
+        return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self.raw}
+
+    async def ready(self) -> None:
+        """
+        Wait for the status of a streamed reply, else for the end.
+
+        Raises:
+            ExchangeFailed: it does not come.
+        """
+        while not (self.done or (self.streamed and self.status)):
+            if self.fault is not None:
+                raise self.fault
+            await self._news()
+
+    async def aread(self) -> bytes:
+        """See `seam.Response.aread`."""
+        if self.done and len(self._pieces) == 1:
+            return self._pieces.pop()
+        return b"".join([piece async for piece in self])
+
+    def aiter(self) -> AsyncIterator[bytes]:
+        """See `seam.Response.aiter`."""
+        return self
+
+    def __aiter__(self) -> Reply:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """What has come since, in one piece; a fault only after all that came before it."""
+        pieces = self._pieces
+        while not pieces:
+            if self.done:
+                raise StopAsyncIteration
+            if self.fault is not None:
+                raise self.fault
+            await self._news()
+        got = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
+        self._held = 0
+        if self._line is not None:
+            self._line.go_on()
+        return got
+
+    async def aclose(self) -> None:
+        """End the connection, unless the reply is whole: then it is free already."""
+        if self._line is not None:
+            self._line.drop()
+
+    async def _news(self) -> None:
+        waiter = self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+
+    # What the connection tells.
+
+    def wake(self) -> None:
+        """Let the reader look."""
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def begin(self, status: int) -> None:
+        """The head is whole."""
+        self.status = status
+        for name, value in self.raw:
+            if len(name) == len(b"content-encoding") and name.lower() == b"content-encoding":
+                coding = value.lower()
+                if coding in {b"gzip", b"x-gzip"}:
+                    self._unpack = Unpack()
+                elif coding not in {b"", b"identity"}:
+                    self.fault = undecodable(status)
+
+    def add(self, data: bytes) -> None:
+        """A piece of the body."""
+        if self.fault is not None:
+            return
+        if self._unpack is not None:
+            try:
+                data = self._unpack(data, self._limit + 1 - self._size)
+            except zlib.error:
+                self.fault = undecodable(self.status)
+                return
+        self._size += len(data)
+        if self._size > self._limit:
+            self.fault = too_large(self._limit, self.status)
+        elif data:
+            self._pieces.append(data)
+            self._held += len(data)
+
+    def end(self) -> None:
+        """The body is whole."""
+        if self._unpack is not None and self._unpack.is_cut:
+            self.fault = self.fault or undecodable(self.status)
+        elif self.fault is None:
+            self.done = True
+
+    def let_go(self) -> None:
+        """The connection is no longer this reply's."""
+        self._line = None
+
+    @property
+    def is_much(self) -> bool:
+        """Whether a slow reader should be waited for."""
+        return self._held > HIGH
+
+    @property
+    def is_open_ended(self) -> bool:
+        """Whether the end of the connection is the end of the body."""
+        names = {name.lower() for name, _ in self.raw}
+        return bool(self.status) and not names & {b"content-length", b"transfer-encoding"}
+
+
+class Unpack:
+    """Gzip, member after member, never more than asked for at once."""
+
+    __slots__ = ("_begun", "_member")
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_GZIP)
+        self._begun = False
+
+    def __call__(self, data: bytes, most: int) -> bytes:
+        """
+        What these bytes hold, `most` bytes of it at most; then the body is over its limit anyway.
+
+        Raises:
+            zlib.error: this is not gzip.
+        """
+        out = b""
+        while data and len(out) < most:
+            if self._member.eof:
+                self._member = zlib.decompressobj(_GZIP)
+            self._begun = True
+            out += self._member.decompress(data, most - len(out))
+            data = self._member.unused_data
+        return out
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether more should have come."""
+        return self._begun and not self._member.eof
+
+
+def undecodable(status: int) -> ExchangeFailed:
+    """A body packed in a way that was not offered, or badly."""
+    return unreadable("the reply's content-encoding cannot be decoded", status)
