@@ -226,6 +226,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType(
             _has_tools,
         ),
         "unnamed": _refuses("a 400 that says nothing", Canned(400, "")),
+        "accept": Behaviour(about="takes the format and answers as `answer` says"),
         "ignore": Behaviour(about="takes the format and answers prose", says=prose),
         "fenced": Behaviour(about="takes the format and answers fenced prose", says=fenced),
         "enforce": Behaviour(about="does as it is asked", accepted=bare),

@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from structguard.refusal import detect_refusal
-from structguard.testing import BEHAVIOURS, SAYS, RefusingEndpoint
+from structguard.testing import BEHAVIOURS, SAYS, Ask, RefusingEndpoint
 from structguard.testing.behaviours import schema_in
+from structguard.testing.speech import Said
 from structguard.types import Finished, Scope
 from structguard.wire import chat, responses
 
@@ -367,6 +368,16 @@ def test_it_can_run_again_and_says_when_it_does_not() -> None:
 def test_unknown_names_are_refused_with_the_known_ones(wrong: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"one of .*refuse400|one of .*fenced"):
         RefusingEndpoint(**wrong)  # type: ignore[arg-type]
+
+
+def test_an_accepted_format_is_answered_as_the_test_likes() -> None:
+    def cut(ask: Ask) -> Said:
+        return Said(text=json.dumps(ask.value)[:3], finish="error", error={"code": 502})
+
+    with RefusingEndpoint("accept", answer=cut) as endpoint:
+        reply = json.loads(post(endpoint, body("m", asks=True))[2])["choices"][0]
+    assert (reply["message"]["content"], reply["finish_reason"]) == ('{"n', "error")
+    assert reply["error"] == {"code": 502}
 
 
 def test_every_row_says_what_it_is_about() -> None:
