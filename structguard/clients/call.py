@@ -21,7 +21,7 @@ from structguard.memo.keys import routing_digest
 from structguard.options import PromptMode
 from structguard.refusal import RequestFacts, request_facts
 from structguard.schema import advise, digest
-from structguard.types import Api, Format, JsonSchema, MemoKey
+from structguard.types import Api, Format, JsonSchema, MemoKey, Place
 
 
 @dataclass(slots=True)
@@ -39,6 +39,7 @@ class BodyCall:
     guardable: bool
     prompt: PromptMode = "auto"
     asked: Format | None = None
+    _first: BodyCall | None = field(default=None, repr=False)  # what a changed call was made from
     _facts: RequestFacts | None = field(default=None, repr=False)
     _key: MemoKey | None = field(default=None, repr=False)
 
@@ -61,13 +62,23 @@ class BodyCall:
     @property
     def facts(self) -> RequestFacts:
         """What the first send carried: the detector judges by it."""
+        if self._first is not None:
+            return self._first.facts
         if self._facts is None:
             self._facts = request_facts(self.body, self.api)
         return self._facts
 
     @property
+    def place(self) -> Place:
+        """The memo's second level: all that most look-ups ask."""
+        kind = "json_schema" if isinstance(self.resolve(), JsonSchema) else "json_object"
+        return (self.base_url, self.api, kind, routing_digest(self.body.get("provider")))
+
+    @property
     def key(self) -> MemoKey:
-        """The whole key, computed when the pair has entries or a refusal must be remembered."""
+        """The whole key, computed when an entry asks for it or a refusal must be remembered."""
+        if self._first is not None:
+            return self._first.key
         if self._key is None:
             asked = self.resolve()
             wanted = asked if isinstance(asked, JsonSchema) else None
@@ -113,8 +124,7 @@ class BodyCall:
             guardable=guardable,
             prompt=self.prompt,
             asked=asked,
-            _facts=self.facts,
-            _key=self._key,
+            _first=self._first or self,
         )
 
     def advice(self) -> str:

@@ -18,7 +18,7 @@ from structguard.options import Policy
 from structguard.refusal import RequestFacts
 from structguard.schema import advise, as_format, digest
 from structguard.service import Clock
-from structguard.types import Flag, Format, JsonObject, JsonSchema, MemoKey, as_mapping
+from structguard.types import Flag, Format, JsonObject, JsonSchema, MemoKey, Place, as_mapping
 
 _FLAGS: tuple[tuple[Flag, tuple[str, ...]], ...] = (
     ("tools", ("tools", "functions")),
@@ -99,6 +99,11 @@ class FunctionCall:
             stream="stream" in flags,
             reasoning="reasoning" in flags,
         )
+
+    @property
+    def place(self) -> Place:
+        """The memo's second level."""
+        return self.key.place
 
     @property
     def key(self) -> MemoKey:

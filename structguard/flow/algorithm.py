@@ -25,7 +25,7 @@ from structguard.events import (
 )
 from structguard.memo import Entry
 from structguard.options import Policy
-from structguard.types import FormatKind, MemoKey, Refusal, Scope
+from structguard.types import FormatKind, MemoKey, Place, Refusal, Scope
 
 T = TypeVar("T")
 DEFAULT_STATUSES = frozenset({200, 400, 404, 405, 422})
@@ -36,6 +36,8 @@ class Call(Protocol):
 
     @property
     def pair(self) -> tuple[str, str]: ...
+    @property
+    def place(self) -> Place: ...
     @property
     def key(self) -> MemoKey: ...
     @property
@@ -301,8 +303,8 @@ class _Turn(Generic[C, T]):
 
     def facts(self) -> _Facts:
         """Who and what, for the events."""
-        key = self.call.key
-        return {"provider": key.provider, "model": key.model, "format": key.format}
+        provider, model = self.call.pair
+        return {"provider": provider, "model": model, "format": self.call.place[2]}
 
 
 class _Facts(TypedDict):

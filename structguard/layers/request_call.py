@@ -9,7 +9,7 @@ from structguard.memo.keys import routing_digest
 from structguard.refusal import RequestFacts
 from structguard.schema import advise, digest
 from structguard.service import Provider
-from structguard.types import Format, JsonSchema, MemoKey, Message, Request
+from structguard.types import Format, JsonSchema, MemoKey, Message, Place, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,11 @@ class RequestCall:
             reasoning=self.request.effort is not None,
             api=self.provider.api_for(self.request.model),
         )
+
+    @property
+    def place(self) -> Place:
+        """The memo's second level."""
+        return self.key.place
 
     @property
     def key(self) -> MemoKey:

@@ -11,7 +11,7 @@ import json
 from typing import Protocol
 from urllib.parse import parse_qs, quote, urlsplit
 
-from structguard.types import MemoKey
+from structguard.types import MemoKey, Place
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -20,12 +20,14 @@ class Call(Protocol):
     """
     What a look-up needs to know of a call.
 
-    `pair` is asked for on every look-up; `key` only when the pair has entries, so that a call which
-    nothing is known about never pays for a schema digest.
+    `pair` is asked for on every look-up, `place` when the pair has entries, `key` when one of them
+    asks for more: a call which nothing is known about never pays for a schema digest.
     """
 
     @property
     def pair(self) -> tuple[str, str]: ...
+    @property
+    def place(self) -> Place: ...
     @property
     def key(self) -> MemoKey: ...
 

@@ -75,7 +75,7 @@ class Memo:
 
     def look(self, call: Call, verdict: Verdict = "refused") -> Entry | None:
         """
-        What is known about a call; `call.key` is not touched when its pair has no entries.
+        What is known about a call; `call.key` is only touched where an entry asks for more than its pair and place.
 
         An entry past its expiry is given too: ask `due`.
         """

@@ -15,7 +15,7 @@ from structguard.memo.entry import Entry, Slot
 from structguard.memo.keys import Call
 from structguard.types import MemoKey
 
-Where: TypeAlias = tuple[str, ...]  # what is always equal: verdict, base URL, API, format, routing
+Where: TypeAlias = tuple[str, object]  # what is always equal: verdict, place (use_api: base URL)
 Facets: TypeAlias = dict[str, tuple[Entry, ...]]  # by what the scope adds: "", a flag, a digest
 
 
@@ -46,15 +46,16 @@ class View:
         """The entry that says something about a call; the widest first."""
         known = self._pairs.get(call.pair)
         if known is None:
-            return None  # nearly every call: its key was never computed
-        key = call.key
-        if verdict == "use_api":
-            facets = known.get((verdict, key.base_url))
-        else:
-            facets = known.get((verdict, key.base_url, key.api, key.format, key.routing))
+            return None  # nearly every call: nothing of it was computed
+        place = call.place
+        facets = known.get((verdict, place[0] if verdict == "use_api" else place))
         if facets is None:
             return None
-        if "" in facets and (entry := _fitting(facets[""], key)) is not None:
+        widest = facets.get("", ())
+        if widest and widest[0].strict is None:
+            return widest[0]  # nearly every hit: it asks for no more
+        key = call.key
+        if (entry := _fitting(widest, key)) is not None:
             return entry
         for qualifier in (*key.flags, key.schema):
             if qualifier in facets and (entry := _fitting(facets[qualifier], key)) is not None:
@@ -131,4 +132,4 @@ def _fitting(entries: tuple[Entry, ...], key: MemoKey) -> Entry | None:
 def _where(entry: Entry) -> Where:
     if entry.verdict == "use_api":
         return (entry.verdict, entry.base_url)
-    return (entry.verdict, entry.base_url, entry.api, entry.format or "", entry.routing)
+    return (entry.verdict, (entry.base_url, entry.api, entry.format or "", entry.routing))

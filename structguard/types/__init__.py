@@ -36,6 +36,7 @@ from structguard.types.faults import (
     Kind as Kind,
     MemoKey as MemoKey,
     Operation as Operation,
+    Place as Place,
     Refusal as Refusal,
     Scope as Scope,
 )

@@ -43,6 +43,10 @@ class Refusal:
     flag: Flag | None = None
 
 
+Place: TypeAlias = tuple[str, Api, FormatKind, str]
+"""A look-up's second level: base URL, wire API, kind of format, routing digest."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoKey:
     """
@@ -67,6 +71,11 @@ class MemoKey:
     def pair(self) -> tuple[str, str]:
         """The first level of every look-up."""
         return (self.provider, self.model)
+
+    @property
+    def place(self) -> Place:
+        """What every entry that may apply has in common with it."""
+        return (self.base_url, self.api, self.format, self.routing)
 
     @property
     def key(self) -> MemoKey:

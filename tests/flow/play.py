@@ -9,7 +9,7 @@ from structguard.events import Event
 from structguard.flow import Forget, Lease, Remember, Send, Sent, Served, guarded_flow
 from structguard.memo import Memo, open_memo
 from structguard.options import Policy
-from structguard.types import MemoKey, Refusal, Scope
+from structguard.types import MemoKey, Place, Refusal, Scope
 
 KEY = MemoKey(provider="p", model="m", base_url="p", schema="d1")
 REFUSAL = Refusal(Scope.CAPABILITY, "feature", "response_format", "response_format is unsupported")
@@ -26,6 +26,10 @@ class FakeCall:
     key: MemoKey = KEY
     guardable: bool = True
     form: str = "with format"
+
+    @property
+    def place(self) -> Place:
+        return self.key.place
 
     @property
     def pair(self) -> tuple[str, str]:

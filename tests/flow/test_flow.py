@@ -16,7 +16,7 @@ from structguard.events import (
 from structguard.flow import Remember, Sent
 from structguard.memo import open_memo
 from structguard.options import Policy
-from structguard.types import MemoKey, Refusal, Scope
+from structguard.types import MemoKey, Place, Refusal, Scope
 from tests.flow.play import REFUSAL, FakeCall, Player, Refused, answered, failed, refused
 
 
@@ -297,6 +297,10 @@ def test_a_call_that_the_memo_knows_nothing_of_never_computes_its_key() -> None:
         @property
         def key(self) -> MemoKey:
             raise AssertionError("the key was computed")
+
+        @property
+        def place(self) -> Place:
+            raise AssertionError("the place was computed")
 
         @property
         def pair(self) -> tuple[str, str]:

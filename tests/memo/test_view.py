@@ -9,7 +9,7 @@ import pytest
 
 from structguard.memo import Entry
 from structguard.memo.view import View
-from structguard.types import Api, Flag, FormatKind, MemoKey, Scope
+from structguard.types import Api, Flag, FormatKind, MemoKey, Place, Scope
 from tests.memo.made import KEY, NOON, entry, refusal
 
 
@@ -20,8 +20,18 @@ class Unasked:
         self.pair = pair
 
     @property
+    def place(self) -> Place:
+        raise AssertionError("the place was computed")
+
+    @property
     def key(self) -> MemoKey:
         raise AssertionError("the key was computed")
+
+
+class Placed(Unasked):
+    """A call whose place is cheap and whose key must not be computed."""
+
+    place = KEY.place
 
 
 def filled(*entries: Entry) -> View:
@@ -31,7 +41,12 @@ def filled(*entries: Entry) -> View:
     return view
 
 
-def test_a_pair_without_entries_ends_the_look_up_before_the_key() -> None:
+def test_an_entry_for_the_whole_endpoint_is_found_without_the_key() -> None:
+    view = filled(entry())
+    assert view.find(Placed(KEY.pair), "refused") is not None
+
+
+def test_a_pair_without_entries_ends_the_look_up_before_place_and_key() -> None:
     view = filled(entry())
     assert view.find(Unasked(("host/v1", "other")), "refused") is None
     with pytest.raises(AssertionError, match="computed"):

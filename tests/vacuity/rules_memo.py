@@ -23,7 +23,21 @@ MUTATIONS: list[Mutation] = [
         "view",
         "        known = self._pairs.get(call.pair)\n        if known is None:",
         "        key = call.key\n        known = self._pairs.get(call.pair)\n        if known is None:",
-        "test_view.py::test_a_pair_without_entries_ends_the_look_up_before_the_key",
+        "test_view.py::test_a_pair_without_entries_ends_the_look_up_before_place_and_key",
+    ),
+    _rule(
+        "hit-for-the-endpoint-touches-no-key",
+        "view",
+        "if widest and widest[0].strict is None:",
+        "if widest and call.key and widest[0].strict is None:",
+        "test_view.py::test_an_entry_for_the_whole_endpoint_is_found_without_the_key",
+    ),
+    _rule(
+        "an-entry-for-one-strictness-asks-the-key",
+        "view",
+        "if widest and widest[0].strict is None:",
+        "if widest:",
+        "test_view.py",
     ),
     _rule(
         "schema-entries-only-for-their-digest",
