@@ -88,15 +88,10 @@ class OpenAICompat:
         if key is not None and credentials is not None:
             raise ValueError("give api_key or credentials, not both")
         settings = Settings(**common)
-        endpoints = Endpoints(
-            base_url=checked_base(base_url),
-            responses=checked_base(responses_endpoint, "responses_endpoint")
-            if responses_endpoint
-            else None,
-        )
-        self._endpoints = endpoints
+        self._endpoints = endpoints = _endpoints(base_url, responses_endpoint)
         self._base_url = endpoint_id(endpoints.base_url)
         name = settings.id or self._base_url
+        explicit = checked_api(api, "api")
         self._router = ApiRouter(
             id=name,
             memo_url=self._base_url,
@@ -104,17 +99,10 @@ class OpenAICompat:
             wires=WIRES,
             memo=Memo() if memo is None else memo,
             observer=settings.observer,
-            explicit=checked_api(api, "api"),
-            models=_checked_models(models or {}, endpoints, checked_api(api, "api")),
+            explicit=explicit,
+            models=_checked_models(models or {}, endpoints, explicit),
             options=settings.options,
-            lookup=Lookup(
-                provider=name,
-                base_url=self._base_url,
-                observer=settings.observer,
-                clock=settings.clock,
-            )
-            if discover
-            else None,
+            lookup=_lookup(settings, self._base_url) if discover else None,
         )
         self._engine = settings.engine(
             name,
@@ -223,6 +211,20 @@ class OpenAICompat:
 
     def __repr__(self) -> str:
         return f"OpenAICompat(id={self.id!r})"
+
+
+def _endpoints(base_url: str | None, responses: str | None) -> Endpoints:
+    own = checked_base(responses, "responses_endpoint") if responses else None
+    return Endpoints(base_url=checked_base(base_url), responses=own)
+
+
+def _lookup(settings: Settings, base_url: str) -> Lookup:
+    return Lookup(
+        provider=settings.id or base_url,
+        base_url=base_url,
+        observer=settings.observer,
+        clock=settings.clock,
+    )
 
 
 def _checked_models(
