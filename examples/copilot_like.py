@@ -64,7 +64,10 @@ def provider(
 
 async def main(model: str, prompt: str) -> None:
     """Ask one model one thing."""
-    async with provider(os.environ["COPILOT_OAUTH_TOKEN"]) as copilot:
+    token = os.environ.get("COPILOT_OAUTH_TOKEN")
+    if not token:
+        sys.exit("set COPILOT_OAUTH_TOKEN to the long-lived token of your account")
+    async with provider(token) as copilot:
         reply = await copilot.complete(
             Request(model=model, messages=[{"role": "user", "content": prompt}])
         )
