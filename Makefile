@@ -59,7 +59,7 @@ FRAMEWORKS := instructor langchain-openai pydantic-ai-slim openai-agents litellm
 test-frameworks: ## the pages and examples for frameworks, beside the real libraries
 	@test -x .venv-frameworks/bin/python || $(PYTHON) -m venv .venv-frameworks
 	@.venv-frameworks/bin/python -m pip install --quiet --editable . $(TEST_TOOLS) $(FRAMEWORKS)
-	@.venv-frameworks/bin/python -m pytest tests/documents -k 'frameworks or examples'
+	@.venv-frameworks/bin/python -m pytest tests/documents/test_documents.py tests/documents/test_examples.py -k 'frameworks or example or program'
 
 DOCS := 'mkdocs>=1.6,<2' 'mkdocs-material>=9.7,<10' 'mkdocstrings[python]>=1,<2' ruff
 
