@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from structguard.events import Observer
 from structguard.flow.algorithm import (
     Call,
+    Effect,
+    Flow,
     Forget,
     Lease,
     Remember,
@@ -52,11 +54,10 @@ def drive(
     result: object = None
     try:
         while True:
-            effect = flow.send(result)
-            result = send(effect) if isinstance(effect, Send) else _do(effect, memo, timeout)
-    except StopIteration as stop:
-        served: Served[T] = stop.value
-        return served
+            step = _step(flow, result)
+            if isinstance(step, Served):
+                return step
+            result = send(step) if isinstance(step, Send) else _do(step, memo, timeout)
     except Exception as error:
         result = None
         _let_go(error)
@@ -79,18 +80,38 @@ async def adrive(
     result: object = None
     try:
         while True:
-            effect = flow.send(result)
-            if isinstance(effect, Send):
-                result = await send(effect)
+            step = _step(flow, result)
+            if isinstance(step, Served):
+                return step
+            if isinstance(step, Send):
+                result = await send(step)
             else:
-                result = await _ado(effect, memo, timeout)
-    except StopIteration as stop:
-        served: Served[T] = stop.value
-        return served
+                result = await _ado(step, memo, timeout)
     except Exception as error:
         result = None
         _let_go(error)
         raise
+
+
+def _step(flow: Flow[C, T], result: object) -> Effect[C] | Served[T]:
+    """
+    The flow's next effect, or its outcome.
+
+    A generator cannot raise a StopIteration, Python makes it a RuntimeError: a guarded function's
+    own one is given back here.
+    """
+    try:
+        return flow.send(result)
+    except StopIteration as stop:
+        served: Served[T] = stop.value
+        return served
+    except RuntimeError as error:
+        stopped = error.__cause__
+        if not (isinstance(stopped, StopIteration) and isinstance(result, Sent)):
+            raise
+        if cast("Sent[T]", result).error is not stopped:
+            raise
+    raise stopped from stopped.__cause__
 
 
 def _do(effect: Lease | Remember | Forget, memo: Memo, timeout: float | None) -> bool | None:

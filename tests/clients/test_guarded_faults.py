@@ -198,3 +198,36 @@ def test_an_observers_own_error_is_logged_and_fails_no_call(
     assert [record.message for record in caplog.records] == [
         "an observer failed on RefusalRemembered"
     ]
+
+
+NOBODY: list[str] = []
+
+
+def test_a_functions_own_stop_iteration_comes_out_as_it_is(memo: Memo) -> None:
+    def ask(model: str, response_format: Any = None) -> str:
+        return next(iter(NOBODY))
+
+    with pytest.raises(StopIteration) as caught:
+        sg.guarded("p", memo=memo)(ask)("m", SCHEMA)
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+
+
+def test_a_retry_that_stops_iterating_has_the_refusal_as_its_cause(memo: Memo) -> None:
+    def ask(model: str, response_format: Any = None) -> str:
+        return answer(response_format) if response_format else next(iter(NOBODY))
+
+    with pytest.raises(StopIteration) as caught:
+        sg.guarded("p", memo=memo)(ask)("m", SCHEMA)
+    cause = caught.value.__cause__
+    assert cause is not None
+    assert sg.is_refusal(cause)
+    assert memo.entries() == []
+
+
+def test_a_functions_own_runtime_error_keeps_its_stop_iteration(memo: Memo) -> None:
+    def ask(model: str, response_format: Any = None) -> str:
+        return next(text for text in (next(iter(NOBODY)) for _ in "x"))
+
+    with pytest.raises(RuntimeError, match="generator raised StopIteration") as caught:
+        sg.guarded("p", memo=memo)(ask)("m", SCHEMA)
+    assert isinstance(caught.value.__cause__, StopIteration)

@@ -183,6 +183,14 @@ MUTATIONS = [
         "itself_a_format",
     ),
     one(
+        "a function's StopIteration is a RuntimeError",
+        "structguard/flow/drive.py",
+        "        if not (isinstance(stopped, StopIteration) and isinstance(result, Sent)):\n",
+        "        if error:\n",
+        GUARDED_FAULTS,
+        "stop_iteration or stops_iterating",
+    ),
+    one(
         "guarded passes None where it could leave out",
         FUNCTION_CALL,
         "{self.guard.format: self._instead()}",
