@@ -12,7 +12,8 @@ from typing import Final
 import jiter
 
 from structguard.reading.marks import MARK
-from structguard.reading.strict import NotStrict, overflows
+from structguard.reading.overflow import overflows
+from structguard.reading.strict import NotStrict
 
 _NUMBER: Final = "-+.0123456789eE"
 

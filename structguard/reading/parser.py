@@ -21,7 +21,7 @@ from structguard.reading.placeholders import is_placeholder, is_schema
 from structguard.reading.readers import marker_of
 from structguard.reading.scan import Found, Scanner
 from structguard.reading.shapes import block_text
-from structguard.reading.strict import Late, NotStrict, strict
+from structguard.reading.strict import Late, NotStrict, encoded, strict, strict_bytes
 from structguard.reading.target import Target
 from structguard.reading.values import ABSTAIN, NOTHING, Candidate, Parsed, Read
 from structguard.types import Completion
@@ -72,10 +72,11 @@ def parse(
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"parse() takes text or a Completion, got {type(answer).__name__}")
     target = Target.of(schema)
-    if len(text) > limit or (len(text) * 4 > limit and _size(text) > limit):
+    raw = encoded(text) if len(text) <= limit else None
+    if len(text) > limit or (_size(text) if raw is None else len(raw)) > limit:
         raise ParseError("over_budget")
     try:
-        value, warnings = strict(text)
+        value, warnings = strict_bytes(text, raw)
     except NotStrict as error:
         return _lenient(Job(text, target, reader, coerce, partial, markup, latex), str(error))
     if target is None and "\\" not in text:  # the commonest case

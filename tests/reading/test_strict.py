@@ -56,11 +56,35 @@ def test_a_number_that_overflows_is_refused(number: str) -> None:
         parse(f'{{"v": {number}}}', {"type": "object", "required": ["v"]})
 
 
-def test_an_overflow_in_a_large_text_is_refused() -> None:
+LARGE = {
+    "short strings": '["k", "v"], ' * 2_000,
+    "numbers": "[1, 4294967040, 0.1], " * 2_000,
+    "one long string": json.dumps("1e400 and words " * 2_000) + ", ",
+    "digits in a string": json.dumps("7" * 500) + ", " + '"a", ' * 2_000,
+}
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e0400", "9" * 309 + ".5", "8" * 210 + "e99"])
+@pytest.mark.parametrize("before", LARGE.values(), ids=LARGE)
+def test_an_overflow_in_a_large_text_is_refused(before: str, number: str) -> None:
     with pytest.raises(NotStrict, match="too large"):
-        strict("[" + "1, " * 30_000 + "1e400]")
-    value, _ = strict("[" + '"e400", ' * 30_000 + "1e40]")
-    assert isinstance(value, list)
+        strict(f'[{before}{{"n": {number}}}]')
+
+
+@pytest.mark.parametrize("number", ["1e308", "1e-400", "7" * 400, "0.5e+00001"])
+@pytest.mark.parametrize("before", LARGE.values(), ids=LARGE)
+def test_what_only_looks_like_an_overflow_in_a_large_text_is_taken(
+    before: str, number: str
+) -> None:
+    value, _ = strict(f'[{before}{{"n": {number}}}]')
+    assert value == json.loads(f'[{before}{{"n": {number}}}]')
+
+
+def test_an_infinity_is_found_among_many_numbers_whose_bytes_look_like_one() -> None:
+    many = "[" + "240, " * 4_000
+    assert strict(many + "1]")[0] == [240] * 4_000 + [1]
+    with pytest.raises(NotStrict, match="too large"):
+        strict(many + "-1e999]")
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
@@ -85,6 +109,8 @@ def test_duplicate_keys_of_a_large_text_are_reported_when_asked_for() -> None:
     assert repr(twice.warnings) == repr((DUPLICATE,))
     once = parse(f'{{"a": {filler}, "b": 1}}')
     assert len(once.warnings) == 0
+    marked = parse(f'\ufeff{{"a": {filler}, "b": 1, "b": 2}}')
+    assert list(marked.warnings) == [DUPLICATE]
 
 
 def test_a_byte_order_mark_is_skipped() -> None:

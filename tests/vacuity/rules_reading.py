@@ -19,7 +19,7 @@ MUTATIONS: list[Mutation] = [
     broken(
         "the limit is not looked at",
         "parser",
-        "if len(text) > limit or (len(text) * 4 > limit and _size(text) > limit):",
+        "if len(text) > limit or (_size(text) if raw is None else len(raw)) > limit:",
         "if False:",
         PARSE,
         "over_the_limit",
