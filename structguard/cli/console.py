@@ -30,8 +30,8 @@ class Console:
         self, out: TextIO, *, colour: bool | None = None, width: int | None = None
     ) -> None:
         self._out = out
-        self.colour = _wants_colour(out) if colour is None else colour
-        self.width = width or min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns)
+        self.colour: bool = _wants_colour(out) if colour is None else colour
+        self.width: int = width or min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns)
 
     def paint(self, text: str, *styles: Style) -> str:
         """The text in these styles, or as it is where there is no colour."""

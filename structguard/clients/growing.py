@@ -36,8 +36,8 @@ class Growing:
             self._parser = PartialParser(self._schema)
         except ValueError:  # a schema that only we cannot read: nothing is shown before the end
             pass
-        self.text = ""
-        self.shown = ""
+        self.text: str = ""
+        self.shown: str = ""
 
     def feed(self, delta: str) -> str:
         """Take a piece of text; what may be handed on of it as bare JSON, often nothing."""

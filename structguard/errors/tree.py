@@ -139,7 +139,7 @@ class ParseError(StructguardError, ValueError):
 
     def __init__(self, reason: ParseReason, attempts: Sequence[Attempt] = ()) -> None:
         self.reason: ParseReason = reason
-        self.attempts = tuple(attempts)
+        self.attempts: tuple[Attempt, ...] = tuple(attempts)
         told = "; ".join(f"{a.source} at {a.span[0]}: {a.why}" for a in self.attempts[:3])
         more = f" (+{len(self.attempts) - 3} more)" if len(self.attempts) > 3 else ""
         super().__init__(f"{_REASONS[reason]}{': ' + told if told else ''}{more}")
@@ -166,7 +166,8 @@ class MissingExtra(StructguardError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package: pip install 'structguard[{extra}]'")
-        self.what, self.extra = what, extra
+        self.what: str = what
+        self.extra: str = extra
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
         return type(self), (self.what, self.extra)

@@ -39,8 +39,8 @@ from structguard.memo import open_memo
 from structguard.observe import log_events
 from structguard.options import Policy
 
-log = logging.getLogger("structguard.gateway")
-access = logging.getLogger("structguard.access")
+log: logging.Logger = logging.getLogger("structguard.gateway")
+access: logging.Logger = logging.getLogger("structguard.access")
 _EXPOSED = (
     b"x-request-id, x-structguard-enforced, x-structguard-source, x-structguard-requests,"
     b" x-structguard-provider"

@@ -31,7 +31,7 @@ class Blocks:
         self._pieces: AsyncIterator[bytes] = response.aiter()
         self._held = b""
         self._ends = _ENDS[api]
-        self.ended = False
+        self.ended: bool = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self

@@ -21,7 +21,7 @@ from structguard.gateway.resource import new_id
 from structguard.gateway.store import ResponseStore, Stored, StoreTrouble
 from structguard.types import as_mapping, as_sequence, as_text
 
-log = logging.getLogger("structguard.gateway")
+log: logging.Logger = logging.getLogger("structguard.gateway")
 _MARK = "sgc1."
 MAX_SUMMARY = 4 * 1024 * 1024  # bytes of a compaction item's text once unpacked
 

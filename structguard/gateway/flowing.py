@@ -31,7 +31,7 @@ class RawStream:
     """
 
     def __init__(self, response: Response, blocks: Blocks, head: list[bytes], api: Api) -> None:
-        self.served = Served()
+        self.served: Served = Served()
         self.answered = False
         self.api: Api = api
         self._response = response

@@ -81,7 +81,7 @@ class Metrics:
         self._own_secret = secrets.token_bytes(32)
         self._registry = registry = library.CollectorRegistry(auto_describe=False)
         self._recent = _Recent(clock)
-        self.sink = PrometheusSink(registry)
+        self.sink: PrometheusSink = PrometheusSink(registry)
 
         def histogram(name: str, about: str, *labels: str) -> library.Histogram:
             return library.Histogram(

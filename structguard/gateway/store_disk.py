@@ -79,7 +79,7 @@ class DiskStore:
         self, path: Path, *, expiry: float, limit_bytes: int, wall: Clock = time.time
     ) -> None:
         self.path = path
-        self.name = f"disk:{path}"
+        self.name: str = f"disk:{path}"
         self._expiry = expiry
         self._limit = limit_bytes
         self._wall = wall

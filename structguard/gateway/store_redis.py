@@ -64,7 +64,7 @@ class RedisStore:
     def __init__(
         self, url: str, *, expiry: float, limit_bytes: int, wall: Clock = time.time
     ) -> None:
-        self.name = redact(url)
+        self.name: str = redact(url)
         self._expiry = expiry
         self._limit = limit_bytes
         self._wall = wall

@@ -29,7 +29,7 @@ class StoreTrouble(StructguardError):
 
     def __init__(self, message: str, told: str = "") -> None:
         super().__init__(message)
-        self.told = told or (
+        self.told: str = told or (
             "the response store failed: responses can be neither stored nor found until it is back;"
             " requests with store: false are served"
         )

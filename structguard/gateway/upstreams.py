@@ -44,7 +44,7 @@ class Named:
     def __init__(self, provider: Provider, name: str) -> None:
         self._provider = provider
         self.id = name
-        self.attempts = getattr(provider, "attempts", None)
+        self.attempts: int | None = getattr(provider, "attempts", None)
 
     @property
     def base_url(self) -> str:
@@ -221,7 +221,7 @@ class Upstreams:
             "native": replace(neutral, require_enforced=True),
             "off": replace(neutral, mode="off"),
         }
-        self.providers = {
+        self.providers: dict[str, Provider] = {
             name: build_provider(name, one, transport_of(name, one, transport, metrics), observer)
             for name, one in config.providers.items()
         }
@@ -238,7 +238,7 @@ class Upstreams:
         self._guards = {name: self._guards_of(one, memo) for name, one in config.providers.items()}
         self._lacking: dict[str, dict[Api, float]] = {name: {} for name in config.providers}
         self._known: OrderedDict[tuple[str, str], Provider] = OrderedDict()
-        self.default = next(iter(self.providers)) if len(self.providers) == 1 else None
+        self.default: str | None = next(iter(self.providers)) if len(self.providers) == 1 else None
 
     def _guards_of(self, config: ProviderConfig, memo: Memo) -> Mapping[Mode, Guard]:
         also = frozenset(config.also_statuses)

@@ -141,7 +141,7 @@ class Reply:
     def __init__(
         self, reply: httpx2.Response, end: float, budget: float | None, limit: int
     ) -> None:
-        self.status = reply.status_code
+        self.status: int = reply.status_code
         self.headers: Mapping[str, str] = {
             name.decode("latin-1").lower(): value.decode("latin-1")
             for name, value in reply.headers.raw

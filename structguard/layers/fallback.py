@@ -82,7 +82,7 @@ class FallbackChain:
             self._entry(index, name, link.model, provider, guard)
             for index, (name, (link, provider)) in enumerate(zip(names, kept, strict=True))
         )
-        self.protected = all(getattr(e.provider, "protected", False) for e in self._links)
+        self.protected: bool = all(getattr(e.provider, "protected", False) for e in self._links)
 
     def _entry(
         self, index: int, name: str, model: str | None, provider: Provider, guard: Guarding | None

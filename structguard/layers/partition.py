@@ -86,11 +86,11 @@ class Partition:
     )
 
     def __init__(self, key: str, names: tuple[str, ...], options: BreakerOptions) -> None:
-        self.key = key
-        self.names = names
-        self.options = options
+        self.key: str = key
+        self.names: tuple[str, ...] = names
+        self.options: BreakerOptions = options
         self.override: int | None = None
-        self.fallback_served = False
+        self.fallback_served: bool = False
         self._links = [LinkState() for _ in names]
         self._reasons: dict[int, str] = {}
         self._asked_at: float | None = None  # when the primary last answered, but not with success

@@ -62,7 +62,7 @@ class RedisStore:
             import redis  # noqa: PLC0415  an extra
         except ImportError as error:
             raise MissingExtra("a memo in Redis", "redis") from error
-        self.name = f"{url.partition(':')[0]}://{endpoint_id(url)}"
+        self.name: str = f"{url.partition(':')[0]}://{endpoint_id(url)}"
         self._limit = limit
         self._client: Redis = redis.Redis.from_url(
             url, decode_responses=True, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT

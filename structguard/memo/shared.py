@@ -35,7 +35,7 @@ class SharedView:
     def __init__(
         self, store: Store, *, observer: Observer, clock: Clock, wall: Clock, limit: int
     ) -> None:
-        self.view = View(limit=limit, schemas=MAX_SCHEMAS)
+        self.view: View = View(limit=limit, schemas=MAX_SCHEMAS)
         self._store = store
         self._observers = [observer]
         self._clock = clock

@@ -14,12 +14,31 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import diskcache
 
 T = TypeVar("T")
 Execute = Callable[..., sqlite3.Cursor]
+
+if TYPE_CHECKING:  # what is used of the library, which has no types
+
+    class _Disk:
+        def __init__(self, directory: str) -> None: ...
+
+    class _Cache:
+        _sql: Execute
+        _disk: _Disk
+
+        def __init__(self, directory: str, **settings: object) -> None: ...
+        def get(self, key: str) -> object: ...
+        def set(self, key: str, value: object) -> bool: ...
+        def delete(self, key: str) -> bool: ...
+        def transact(self) -> AbstractContextManager[None]: ...
+        def close(self) -> None: ...
+
+else:
+    _Disk, _Cache = diskcache.Disk, diskcache.Cache
 
 TIMEOUT = 1.0  # seconds to wait for another process's lock
 POLL = 0.005  # seconds between two tries: SQLite's own back-off starves a waiter
@@ -27,7 +46,7 @@ POLL = 0.005  # seconds between two tries: SQLite's own back-off starves a waite
 Timeout: type[Exception] = diskcache.Timeout
 
 
-class TextDisk(diskcache.Disk):  # type: ignore[misc]  # untyped library
+class TextDisk(_Disk):
     """Keys and values are str; anything else is not ours and reads as None."""
 
     def get(self, key: object, raw: object) -> object:
@@ -47,7 +66,7 @@ class TextDisk(diskcache.Disk):  # type: ignore[misc]  # untyped library
         return value if mode == diskcache.core.MODE_RAW and isinstance(value, str) else None
 
 
-class TextCache(diskcache.Cache):  # type: ignore[misc]  # untyped library
+class TextCache(_Cache):
     """A cache of texts that evicts nothing by itself and waits at most TIMEOUT for a lock."""
 
     def __init__(self, directory: str) -> None:
@@ -74,7 +93,7 @@ class TextCache(diskcache.Cache):  # type: ignore[misc]  # untyped library
 
     def transaction(self) -> AbstractContextManager[None]:
         """All or nothing; writers one after the other."""
-        return cast("AbstractContextManager[None]", self.transact())
+        return self.transact()
 
     def text(self, key: str) -> str | None:
         """The text of one key."""
@@ -112,7 +131,7 @@ class TextCache(diskcache.Cache):  # type: ignore[misc]  # untyped library
 
     @property
     def _execute(self) -> Execute:
-        return cast("Execute", self._sql)
+        return self._sql
 
 
 def _range(prefix: str) -> tuple[str, str]:

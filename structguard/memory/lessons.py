@@ -140,7 +140,9 @@ _STEP = re.compile(r"(.*?)(?:@([\w./:-]+))?", re.DOTALL)
 class LessonReader:
     """Reads a LESSON line and an optional PROCEDURE line, or NONE."""
 
-    marker = re.compile(rf"^[\s>*-]*LESSON\s|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE)
+    marker: re.Pattern[str] = re.compile(
+        rf"^[\s>*-]*LESSON\s|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE
+    )
 
     def __call__(self, text: str, /) -> object:
         if NONE.fullmatch(text):

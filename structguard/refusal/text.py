@@ -45,7 +45,9 @@ class Words:
     """
 
     def __init__(self, *alternatives: tuple[str, str]) -> None:
-        self.alternatives = tuple((tuple(gate.split("|")), text) for gate, text in alternatives)
+        self.alternatives: tuple[tuple[tuple[str, ...], str], ...] = tuple(
+            (tuple(gate.split("|")), text) for gate, text in alternatives
+        )
 
     def all(self, text: str) -> Iterator[re.Match[str]]:
         """All matches, alternative by alternative."""

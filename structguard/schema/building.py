@@ -26,7 +26,7 @@ class Misbuilt(ValueError):
     """A value fits the JSON Schema, but its type will not be built from it; `violations` say why."""
 
     def __init__(self, violations: Iterable[Violation]) -> None:
-        self.violations = tuple(violations)
+        self.violations: tuple[Violation, ...] = tuple(violations)
         super().__init__("; ".join(map(str, self.violations[:3])))
 
     def __reduce__(self) -> tuple[type[Misbuilt], tuple[tuple[Violation, ...]]]:

@@ -16,7 +16,7 @@ from typing import cast
 
 from structguard.types import JsonSchema, as_mapping, as_sequence
 
-pack = cast("Callable[[object, int], bytes]", marshal.dumps)
+pack: Callable[[object, int], bytes] = cast("Callable[[object, int], bytes]", marshal.dumps)
 """Plain values → bytes; ValueError for what is not plain or is nested beyond 2,000 levels."""
 
 DEEPEST = 200

@@ -86,9 +86,9 @@ class Script:
     ) -> None:
         self.id = id
         self.base_url = base_url
-        self.outcomes = [_checked(outcome) for outcome in outcomes]
+        self.outcomes: list[Outcome] = [_checked(outcome) for outcome in outcomes]
         self.requests: list[Request] = []
-        self.closed = 0
+        self.closed: int = 0
         self._api: Api = api
         self._observer = observer
 

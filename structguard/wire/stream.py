@@ -47,8 +47,8 @@ class EventDecoder:
     def __init__(self, reader: Reader, headers: Headers) -> None:
         self._reader = reader
         self._headers = headers
-        self.done = False  # a terminal event or a fault was read
-        self.yielded = False  # whether any event was given out
+        self.done: bool = False  # a terminal event or a fault was read
+        self.yielded: bool = False  # whether any event was given out
         self._fault: Failure | None = None
 
     def feed(self, data: bytes) -> list[StreamEvent]:

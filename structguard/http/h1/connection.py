@@ -36,7 +36,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, home: Home, origin: object, loop: asyncio.AbstractEventLoop) -> None:
         self.origin = origin
-        self.since = 0.0
+        self.since: float = 0.0
         self._home = home
         self._loop = loop
         self._parser = HttpResponseParser(self)

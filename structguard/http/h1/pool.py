@@ -39,7 +39,7 @@ class Pool:
     def __init__(
         self, loop: asyncio.AbstractEventLoop, limits: Limits, *, verify: bool = True
     ) -> None:
-        self.room = asyncio.Semaphore(limits.connections)
+        self.room: asyncio.Semaphore = asyncio.Semaphore(limits.connections)
         self._loop = loop
         self._limits = limits
         self._verify = verify

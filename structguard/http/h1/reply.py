@@ -40,11 +40,11 @@ class Reply:
                  "done", "fault", "raw", "status", "streamed")  # fmt: skip
 
     def __init__(self, line: Line, limit: int, *, streamed: bool) -> None:
-        self.status = 0
+        self.status: int = 0
         self.raw: list[tuple[bytes, bytes]] = []
-        self.done = False
+        self.done: bool = False
         self.fault: ExchangeFailed | None = None
-        self.streamed = streamed
+        self.streamed: bool = streamed
         self._line: Line | None = line
         self._limit = limit
         self._pieces: list[bytes] = []
