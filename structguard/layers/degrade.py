@@ -29,7 +29,7 @@ from structguard.layers.served import (
 )
 from structguard.memo import Memo
 from structguard.options import Policy
-from structguard.refusal import refusal_of, status_of
+from structguard.refusal import names_format, refusal_of, status_of
 from structguard.schema import as_format
 from structguard.service import Clock, Complete, OpenStream, Provider
 from structguard.types import Completion, Refusal, Request, StreamEvent
@@ -99,15 +99,16 @@ class Degrade:
         if request.model is None and self.model is not None:
             request = replace(request, model=self.model)
         wanted = as_format(request.response_format)
-        in_extra = {"response_format", "text"}.intersection(request.extra_body)
         call = RequestCall(
             provider=self.provider,
             request=request,
             format=wanted,
             streaming=streaming,
-            guardable=wanted is not None and not in_extra,
+            guardable=wanted is not None and not names_format(request.extra_body),
             instruct=self.policy.prompt == "always",
         )
+        if call.leaves_out:
+            call = replace(call, guardable=False)
         deadline = None if request.timeout is None else self.clock() + request.timeout
         return call, Budget(deadline, request.attempts or getattr(self.provider, "attempts", None))
 
@@ -158,10 +159,11 @@ class Degrade:
             raise
 
     def _tell(self, call: RequestCall, served: Served[Any], reply: Completion | None) -> None:
+        enforced = False if call.leaves_out else served.enforced
         told = Info(
             provider=self.provider.id,
             model=call.request.model or "",
-            enforced=served.enforced,
+            enforced=enforced if reply is None else reply.enforced,
             requests=served.requests,
             refusal=served.refusal,
         )

@@ -59,6 +59,7 @@ class FallbackChain:
 
     Raises:
         ValueError: no links, a first link without a provider, or a name given twice.
+        TypeError: something that is no Link, or a Link of something that is no provider.
     """
 
     def __init__(

@@ -26,6 +26,8 @@ def usable(links: Sequence[Link], observer: Observer) -> tuple[tuple[Link, Provi
     """The links without doubles and without those that cannot be used; never without the first."""
     if not links:
         raise ValueError("a FallbackChain needs at least one Link")
+    for link in links:
+        _check(link)
     if links[0].provider is None:
         raise ValueError(
             "the first Link has no provider; it is what the chain stands for and is never dropped"
@@ -39,6 +41,17 @@ def usable(links: Sequence[Link], observer: Observer) -> tuple[tuple[Link, Provi
             reason = reason or "its provider could not be built"
             observer(LinkDropped(link=_plain_name(link), reason=reason))
     return tuple(kept)
+
+
+def _check(link: object) -> None:
+    if not isinstance(link, Link):
+        raise TypeError(
+            f"a FallbackChain takes Links, got {type(link).__name__}: write Link(provider, model=…)"
+        )
+    if link.provider is not None and not hasattr(link.provider, "complete"):
+        raise TypeError(
+            f"a Link takes a provider, got {type(link.provider).__name__}, which has no `complete`"
+        )
 
 
 def _why_not(link: Link, kept: Sequence[tuple[Link, Provider]]) -> str | None:

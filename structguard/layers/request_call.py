@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from structguard.flow.prompt import instruction
@@ -30,7 +31,10 @@ class RequestCall:
 
     @property
     def facts(self) -> RequestFacts:
-        """What the call carries, as the detector asks it."""
+        """What the call carries, as the detector asks it: its provider knows best."""
+        told: Callable[..., RequestFacts] | None = getattr(self.provider, "facts_of", None)
+        if told is not None:
+            return told(self.request, stream=self.streaming)
         return RequestFacts(
             sent="json_schema" if isinstance(self.format, JsonSchema) else "json_object",
             tools=bool(self.request.tools),
@@ -38,6 +42,12 @@ class RequestCall:
             reasoning=self.request.effort is not None,
             api=self.provider.api_for(self.request.model),
         )
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether it goes out without its format: `tools_first` on an endpoint that takes one."""
+        asked = self.format is not None and self.request.tools_first
+        return asked and self.facts.sent is None
 
     @property
     def place(self) -> Place:

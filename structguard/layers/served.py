@@ -89,8 +89,9 @@ def answers(reply: Completion) -> bool:
 
 
 def marked(reply: Completion, served: Served[Any], budget: Budget) -> Completion:
-    """The reply with how it was served; a provider that left the format out itself is believed."""
-    enforced = False if reply.enforced is False else served.enforced
+    """The reply with how it was served; of a format not ours to judge, its provider is believed."""
+    believed = reply.enforced is False or served.enforced is None
+    enforced = reply.enforced if believed else served.enforced
     requests = reply.requests + budget.spent
     if (enforced, requests, served.refusal) == (reply.enforced, reply.requests, reply.refusal):
         return reply

@@ -5,7 +5,11 @@ Was the *format* refused? Pure judgement over status, body and what was sent; a 
 `request_facts` reads what a request body carried. Source: spec guard §1, docs/refusals.md.
 """
 
-from structguard.refusal.facts import RequestFacts as RequestFacts, request_facts as request_facts
+from structguard.refusal.facts import (
+    RequestFacts as RequestFacts,
+    names_format as names_format,
+    request_facts as request_facts,
+)
 from structguard.refusal.foreign import (
     is_refusal as is_refusal,
     refusal_of as refusal_of,

@@ -115,6 +115,22 @@ _GOOGLE_SCHEMAS = (
     _path("generation_config", "response_json_schema"),
 )
 _GOOGLE_MIME = _path("generation_config", "response_mime_type")
+_FORMATS: tuple[Path, ...] = (
+    *(path for dialect in _DIALECTS.values() for path in dialect.formats),
+    *_GOOGLE_SCHEMAS,
+    _GOOGLE_MIME,
+    *(  # what is taken beside: vLLM, SGLang, llama.cpp, TGI, NIM; Bedrock's models
+        _path(*names.split("."))
+        for names in (
+            "guided_json", "guided_grammar", "guided_regex", "guided_choice", "structured_outputs",
+            "json_schema", "grammar", "regex", "ebnf",
+            "nvext.guided_json", "nvext.guided_grammar", "nvext.guided_regex", "nvext.guided_choice",
+            "additional_model_request_fields.output_config.format",
+            "additional_model_request_fields.output_format",
+            "additional_model_request_fields.response_format",
+        )
+    ),
+)  # fmt: skip
 _OFF = frozenset({"none", "disabled", "off", "false"})
 _TYPES: Mapping[str, FormatKind] = MappingProxyType(
     {"json_schema": "json_schema", "json_object": "json_object"}
@@ -136,6 +152,17 @@ def request_facts(body: Mapping[str, object], api: Api = "chat") -> RequestFacts
         reasoning=any(map(_switched_on, dialect.reasoning.values(body))),
         api=api,
     )
+
+
+def names_format(body: Mapping[str, object]) -> bool:
+    """Whether any vendor's field for a format stands there, whatever it says."""
+    return any(_stands(body, path) for path in _FORMATS) if body else False
+
+
+def _stands(body: Mapping[str, object], path: Path) -> bool:
+    *parents, last = path
+    fields = as_mapping(_at(body, tuple(parents)))
+    return fields is not None and not fields.keys().isdisjoint(last)
 
 
 def _format(body: Mapping[str, object], dialect: _Dialect) -> FormatKind | None:

@@ -107,9 +107,14 @@ def detect_refusal(
     Pure: no I/O, linear in the body, and no content of it raises.
 
     Raises:
-        ValueError: an unknown `sent` or `api`.
+        ValueError: an unknown `sent` or `api`. TypeError: a body that was parsed already.
     """
     wire = _wire(api)
+    if not isinstance(body, bytes | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"body must be the raw bytes or text of the answer, got {type(body).__name__};"
+            " an SDK's own parsed body has lost what is needed"
+        )
     if sent is None:
         return None
     if sent not in get_args(FormatKind):

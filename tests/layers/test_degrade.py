@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
 from pydantic import BaseModel
+from pytest_httpserver import HTTPServer
+from werkzeug import Request as WebRequest, Response
 
 import structguard as sg
 from structguard.errors import ProviderError, Unavailable
+from structguard.events import ignore
 from structguard.memo import Memo, open_memo
 from structguard.options import Policy
+from structguard.service import Provider
 from structguard.testing import Script
 from structguard.types import (
     Completion,
@@ -25,6 +31,8 @@ from structguard.types import (
     StreamEvent,
     TextDelta,
 )
+from structguard.wire.base import WireOptions
+from tests.providers.support import run
 
 REFUSAL = Failure(
     status=400, body='{"error":{"message":"json_schema is not supported by this model"}}'
@@ -43,12 +51,12 @@ def memo() -> Memo:
     return open_memo("memory:")
 
 
-def protected(script: Script, memo: Memo, **policy: Any) -> Any:
+def protected(script: Provider, memo: Memo, **policy: Any) -> Any:
     return sg.Guard(memo=memo, policy=Policy(**policy)).protect(script, model="m")
 
 
 def request(**fields: Any) -> sg.Request:
-    return sg.Request(**{"messages": MESSAGES, "response_format": Answer, **fields})
+    return replace(sg.Request(messages=MESSAGES, response_format=Answer), **fields)
 
 
 async def test_a_refusal_is_rescued_on_the_same_provider(memo: Memo) -> None:
@@ -142,11 +150,128 @@ async def test_without_time_for_a_second_send_the_refusal_is_raised(memo: Memo) 
     assert len(script.requests) == 1
 
 
-async def test_a_format_in_extra_body_is_the_operators_own(memo: Memo) -> None:
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"response_format": {"a": 1}},
+        {"response_format": None},
+        {"text": {"format": {"type": "text"}}},
+        {"output_config": {"format": {}}},
+        {"output_format": {}},
+        {"outputConfig": {"textFormat": {}}},
+        {"additionalModelRequestFields": {"output_config": {"format": {}}}},
+        {"generationConfig": {"responseSchema": {}}},
+        {"generation_config": {"response_mime_type": "text/x.enum"}},
+        {"guided_json": {}},
+        {"structured_outputs": {"json": {}}},
+        {"nvext": {"guided_json": {}}},
+        {"grammar": "root ::= any"},
+    ],
+    ids=str,
+)
+async def test_a_format_in_extra_body_is_the_operators_own(
+    memo: Memo, extra: dict[str, object]
+) -> None:
     script = Script([REFUSAL])
     with pytest.raises(ProviderError):
-        await protected(script, memo).complete(request(extra_body={"response_format": {"a": 1}}))
+        await protected(script, memo).complete(request(extra_body=extra))
     assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"text": {"verbosity": "low"}},
+        {"output_config": {"effort": "low"}},
+        {"generationConfig": {"topK": 3}},
+        {"provider": {"order": ["a"]}, "nvext": 1},
+    ],
+    ids=str,
+)
+async def test_what_stands_beside_a_format_is_no_format(
+    memo: Memo, extra: dict[str, object]
+) -> None:
+    completion = await protected(Script([REFUSAL, PROSE]), memo).complete(request(extra_body=extra))
+    assert completion.enforced is False
+
+
+TOOL: dict[str, object] = {"name": "look", "parameters": {"type": "object"}}
+APART = WireOptions(format_with_tools=False)
+
+
+@pytest.mark.parametrize("policy", [{}, {"unnamed": True}, {"also_statuses": {500}}], ids=str)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_format_left_out_for_tools_cannot_be_refused(
+    memo: Memo, httpserver: HTTPServer, policy: dict[str, Any], *, stream: bool
+) -> None:
+    """The one send carried none: what reads like a refusal is about something else."""
+    httpserver.expect_request("/v1/chat/completions").respond_with_data(REFUSAL.body, status=400)
+    asked = request(tools=[TOOL], tools_first=True)
+    provider = sg.OpenAICompat(httpserver.url_for("/v1"), options=APART, observer=ignore)
+    async with protected(provider, memo, **policy) as safe:
+        with pytest.raises(ProviderError) as caught:
+            await run(safe, asked, streaming=stream)
+    assert (caught.value.kind, len(httpserver.log)) == (Kind.INVALID_REQUEST, 1)
+    assert memo.entries() == []
+
+
+async def test_a_format_left_out_for_tools_is_told_as_not_enforced(
+    memo: Memo, httpserver: HTTPServer
+) -> None:
+    message = {"role": "assistant", "content": PROSE}
+    httpserver.expect_request("/v1/chat/completions").respond_with_json(
+        {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    )
+    asked = request(tools=[TOOL], tools_first=True)
+    provider = sg.OpenAICompat(httpserver.url_for("/v1"), options=APART)
+    async with protected(provider, memo) as safe:
+        with sg.watch() as calls:
+            completion = await safe.complete(asked)
+            async with safe.stream(asked) as events:
+                last = (await collect(events))[-1]
+    assert isinstance(last, Finished)
+    assert completion.enforced is last.completion.enforced is False
+    assert [told.enforced for told in calls] == [False, False]
+
+
+async def test_a_format_left_out_for_tools_asks_the_memo_nothing(
+    memo: Memo, httpserver: HTTPServer
+) -> None:
+    """Its 200 would say nothing about the format, nor does the entry about it."""
+    message = {"role": "assistant", "content": PROSE}
+    httpserver.expect_request("/v1/chat/completions").respond_with_json(
+        {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    )
+    url = httpserver.url_for("/v1")
+    memo.add(url, "m", expiry=-1.0)  # past its time: the next caller would try the format again
+    async with protected(sg.OpenAICompat(url, options=APART), memo) as safe:
+        completion = await safe.complete(request(tools=[TOOL], tools_first=True))
+    assert completion.refusal is None
+    assert len(memo.entries()) == 1
+
+
+async def test_a_refusal_of_format_and_reasoning_holds_for_a_model_that_always_reasons(
+    memo: Memo, httpserver: HTTPServer
+) -> None:
+    """That it reasons stands in the provider's options, not in the request."""
+
+    def answer(asked: WebRequest) -> Response:
+        if "response_format" not in asked.get_json():
+            message = {"role": "assistant", "content": PROSE}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            return Response(json.dumps({"choices": [choice]}), content_type="application/json")
+        told = "response_format cannot be used together with reasoning"
+        return Response(json.dumps({"error": {"message": told}}), status=400)
+
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
+    provider = sg.OpenAICompat(
+        httpserver.url_for("/v1"), options=WireOptions(reasoning=True), observer=ignore
+    )
+    async with protected(provider, memo) as safe:
+        first, second = [await safe.complete(request()) for _ in range(2)]
+    assert first.refusal is not None
+    assert (first.refusal.scope, first.refusal.flag) == ("combination", "reasoning")
+    assert (first.requests, second.requests, len(memo.entries())) == (2, 1, 1)
 
 
 async def test_a_broken_schema_is_a_value_error_and_nothing_is_sent(memo: Memo) -> None:
