@@ -38,7 +38,7 @@ def heal(text: str, asked: Callable[[], Format | None], *, degraded: bool) -> He
         found = False
     else:
         found = True
-        if not degraded or _looks_right(value, asked()):
+        if not degraded or looks_right(value, asked()):
             return Healed(text, "json")
     try:
         format = asked()  # noqa: A001  the field's word
@@ -55,7 +55,7 @@ def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _looks_right(value: object, format: Format | None) -> bool:  # noqa: A002
+def looks_right(value: object, format: Format | None) -> bool:  # noqa: A002
     """A look at the outermost level only: the caller's own validation sees the rest."""
     if not isinstance(format, JsonSchema):
         return True

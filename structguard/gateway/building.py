@@ -9,6 +9,7 @@ from structguard.events import Observer
 from structguard.gateway.config import ProviderConfig
 from structguard.gateway.metrics import Metrics
 from structguard.gateway.passing import Passage
+from structguard.gateway.sending import Sending
 from structguard.gateway.transport import ClientTransport
 from structguard.http import Transport
 from structguard.http.urls import join
@@ -128,16 +129,20 @@ def build_passage(
     """The way on which bodies of `api` pass to a provider unchanged."""
     base = config.base_url or OPENAI_URL
     own: Mapping[str, str] = bearer(config.key) if config.key else {}
+    policy = replace(policy, also_statuses=frozenset(config.also_statuses))
     return Passage(
         id=name,
         memo_id=name,
         base_url=endpoint_id(base),
-        url=_url(base, api),
-        wire=WIRES[api],
-        headers={"content-type": "application/json", "user-agent": "structguard", **own},
-        transport=transport,
+        sending=Sending(
+            url=_url(base, api),
+            wire=WIRES[api],
+            headers={"content-type": "application/json", "user-agent": "structguard", **own},
+            transport=transport,
+            policy=policy,
+        ),
         memo=memo,
-        policy=replace(policy, also_statuses=frozenset(config.also_statuses)),
+        policy=policy,
         observer=observer,
         timeout=config.timeout,
         retry=RetryOptions(attempts=config.attempts),

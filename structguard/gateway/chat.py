@@ -18,9 +18,9 @@ from structguard.gateway.chunks import Chunks
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
 from structguard.gateway.flowing import RawStream
-from structguard.gateway.passing import RawReply
 from structguard.gateway.resource import new_id, now
 from structguard.gateway.turn import Turn
+from structguard.gateway.whole import RawReply
 from structguard.types import Finished, StreamEvent, as_mapping
 from structguard.wire.chat import encode_reply
 

@@ -13,9 +13,9 @@ import orjson
 from structguard.gateway.conversation import compaction, input_items, listed
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError
-from structguard.gateway.passing import RawReply
 from structguard.gateway.resource import new_id, now
 from structguard.gateway.turn import Turn
+from structguard.gateway.whole import RawReply
 from structguard.types import Usage, as_mapping
 from structguard.wire.responses import decode_reply
 from structguard.wire.responses.reply import spoken_usage

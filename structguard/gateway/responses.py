@@ -21,10 +21,10 @@ from structguard.gateway.conversation import Local, check_outputs, input_items
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
 from structguard.gateway.flowing import RawStream
-from structguard.gateway.passing import RawReply
 from structguard.gateway.resource import REQUIRED, begun, echo, ended, filled, new_id, now
 from structguard.gateway.sequence import Sequence
 from structguard.gateway.turn import Turn
+from structguard.gateway.whole import RawReply
 from structguard.types import Completion, Finished, StreamEvent, as_mapping
 
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')

@@ -16,9 +16,9 @@ from structguard.clients.replies import text_slots
 from structguard.flow import watch
 from structguard.gateway.faults import unusable
 from structguard.gateway.flowing import RawStream
-from structguard.gateway.passing import RawReply
 from structguard.gateway.turn import RAW, Served, Turn
 from structguard.gateway.upstreams import Upstream, Upstreams
+from structguard.gateway.whole import RawReply
 from structguard.types import (
     Api,
     Completion,

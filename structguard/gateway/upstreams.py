@@ -19,9 +19,11 @@ from structguard.gateway.building import apis_of, build_passage, build_provider,
 from structguard.gateway.config import Config, ProviderConfig
 from structguard.gateway.faults import ApiError
 from structguard.gateway.metrics import Metrics
-from structguard.gateway.passing import Passage, RawReply
+from structguard.gateway.passing import Passage
+from structguard.gateway.sending import Sending
 from structguard.gateway.translate import fitted
 from structguard.gateway.turn import Mode, Turn
+from structguard.gateway.whole import RawReply
 from structguard.guard import Guard
 from structguard.http import Transport
 from structguard.layers.fallback import FallbackChain
@@ -291,9 +293,9 @@ class Upstreams:
             self._known.move_to_end(key)
         return found, model if len(links) == 1 else None
 
-    def passage(self, name: str) -> Passage | None:
+    def passage(self, name: str) -> Sending | None:
         """Any way on which a provider is reached as it is; None where it speaks a wire of its own."""
-        return next(iter(self._passages[name].values()), None)
+        return next((one.sending for one in self._passages[name].values()), None)
 
     def chains(self) -> Mapping[str, FallbackChain]:
         """The chains that have been asked for, by alias."""

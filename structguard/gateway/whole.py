@@ -1,0 +1,97 @@
+"""
+A whole reply of an upstream that speaks the client's wire: read once, told apart, healed in place.
+
+What needs no change goes back byte for byte. Source: spec gateway "Replies", row "Healing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import orjson
+
+from structguard.clients.call import BodyCall
+from structguard.clients.healing import heal
+from structguard.clients.replies import failure_in, get, put, text_slots
+from structguard.clients.thoughts import promote
+from structguard.gateway.turn import RAW, Served
+from structguard.types import Api, Completion, as_mapping, as_sequence
+from structguard.wire.payload import loads
+
+
+class Whole(NamedTuple):
+    """A 2xx reply: its bytes, and the same read."""
+
+    raw: bytes
+    parsed: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawReply:
+    """A reply as it goes back to the client; `parsed` is the same, read."""
+
+    body: bytes = field(repr=False)
+    parsed: Mapping[str, object] = field(repr=False)
+    served: Served
+
+    @property
+    def completion(self) -> Completion:
+        """Itself as what chains and breakers hand on."""
+        told = self.served
+        return Completion(
+            provider=told.provider,
+            enforced=told.enforced,
+            requests=told.requests,
+            metadata={RAW: self},
+        )
+
+
+def read(raw: bytes) -> Mapping[str, object]:
+    """A reply's JSON object, read leniently where it must be; empty where there is none."""
+    try:
+        value = as_mapping(orjson.loads(raw))
+    except orjson.JSONDecodeError:
+        try:
+            value = as_mapping(loads(raw))
+        except ValueError:
+            value = None
+    return value or {}
+
+
+def is_sound(parsed: Mapping[str, object], api: Api) -> bool:
+    """Whether a reply is plainly an answer; else the wire says what is wrong with it."""
+    output = as_sequence(parsed.get("choices" if api == "chat" else "output"))
+    return bool(output) and failure_in(parsed, api) is None
+
+
+def promoted(whole: Whole, asked: BodyCall) -> Whole:
+    """The reply with an answer that stands in the thoughts put where it belongs."""
+    if asked.guardable and promote(whole.parsed, asked.api, asked.resolve):
+        return Whole(orjson.dumps(whole.parsed), whole.parsed)
+    return whole
+
+
+def holds_prose(whole: Whole, asked: BodyCall) -> bool | None:
+    """Whether a text of the reply holds no JSON; None where that says nothing."""
+    texts = [str(get(holder, name)) for holder, name in text_slots(whole.parsed, asked.api)]
+    if not texts or not asked.guardable:
+        return None
+    return any(heal(text, asked.resolve, degraded=False).source is None for text in texts)
+
+
+def healed(whole: Whole, asked: BodyCall, told: Served) -> RawReply:
+    """The reply whose texts are bare JSON, where JSON was asked for and can be found."""
+    if not asked.guardable:
+        return RawReply(body=whole.raw, parsed=whole.parsed, served=told)
+    changed = False
+    for holder, name in text_slots(whole.parsed, asked.api):
+        text = str(get(holder, name))
+        found = heal(text, asked.resolve, degraded=told.enforced is False)
+        told.source = told.source or found.source
+        if found.text != text:
+            put(holder, name, found.text)
+            changed = True
+    raw = orjson.dumps(whole.parsed) if changed else whole.raw
+    return RawReply(body=raw, parsed=whole.parsed, served=told)
