@@ -50,3 +50,11 @@ def judge(seen: Seen, case: Case) -> None:
         if one.model == TREATMENTS[case.treatment] and one.path.endswith(path)
     ]
     assert any(one.sent for one in asked), "no format ever reached the upstream"
+
+
+def judge_sockets(seen: Seen, family: Family) -> None:
+    """What is asked over a WebSocket was: every POST belongs to another way."""
+    ways = [
+        way for way, wire in family.ways.items() if wire == "responses" and "websocket" not in way
+    ]
+    assert seen.posts == len(ways) * 2 * len(TREATMENTS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients_gateway.judging import Case, cases, judge
+from tests.clients_gateway.judging import Case, cases, judge, judge_sockets
 from tests.clients_gateway.world import Family, Seen
 
 OPENAI = Family(
@@ -37,3 +37,8 @@ OPENAI = Family(
 @pytest.mark.parametrize("case", cases(OPENAI))
 def test_the_structured_answer_arrives(ran: Callable[[Family], Seen], case: Case) -> None:
     judge(ran(case.family), case)
+
+
+@pytest.mark.timeout(300)
+def test_what_is_asked_over_a_websocket_is(ran: Callable[[Family], Seen]) -> None:
+    judge_sockets(ran(OPENAI), OPENAI)

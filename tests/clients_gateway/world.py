@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -114,6 +115,7 @@ class Seen:
 
     answers: Mapping[tuple[str, str], Json]
     asked: Sequence[Asked]
+    posts: int  # POST /v1/responses that the gateway answered
     log: str
 
     def answer(self, way: str, model: str) -> object:
@@ -149,7 +151,7 @@ def gateway(endpoint: RefusingEndpoint, place: Path) -> Iterator[str]:
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        _await(url, process)
+        _await(url, process, Path(log.name))
         yield url
     finally:
         process.terminate()
@@ -157,12 +159,12 @@ def gateway(endpoint: RefusingEndpoint, place: Path) -> Iterator[str]:
         log.close()
 
 
-def _await(url: str, process: subprocess.Popen[bytes]) -> None:
+def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     for _ in range(600):
         try:
             httpx2.get(f"{url}/healthz")
         except httpx2.ConnectError:
-            assert process.poll() is None, "the gateway ended"
+            assert process.poll() is None, f"the gateway ended: {log.read_text()}"
             time.sleep(0.05)  # noqa: TID251  another process' start
         else:
             return
@@ -191,12 +193,21 @@ def run(family: Family, place: Path) -> Seen:
                 check=False,
                 timeout=500,
             )
+            posts = _posts(url)
         asked = endpoint.requests
     file = place / "answers.jsonl"
     lines = file.read_text().splitlines() if file.exists() else []
     log = f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     rows = [json.loads(line) for line in lines]
-    return Seen({(row["way"], row["model"]): row for row in rows}, asked, log)
+    return Seen({(row["way"], row["model"]): row for row in rows}, asked, posts, log)
+
+
+def _posts(url: str) -> int:
+    shown = httpx2.get(f"{url}/metrics", headers={"authorization": f"Bearer {TOKEN}"}).text
+    counted = re.findall(
+        r'^structguard_requests_total\{endpoint="/v1/responses",.*\} (\S+)$', shown, re.MULTILINE
+    )
+    return int(sum(map(float, counted)))
 
 
 def _environment(place: Path) -> dict[str, str]:
