@@ -6,11 +6,14 @@ Source: spec parse, step 9.
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 from structguard.reading.cursor import MISSING, Cursor, Frame, GiveUp
 from structguard.reading.lookahead import CLOSER_RUN, CLOSERS, SURPLUS
 from structguard.types import as_mapping
+
+_ROW = re.compile(r"\[\s{0,40}[^\[\s]")  # a list of values, not of lists
 
 
 def finish_value(cursor: Cursor, value: object) -> None:
@@ -111,7 +114,7 @@ def bracket_for_key(cursor: Cursor) -> None:
         cursor.note("missing closer", position)
         close(cursor)
         cursor.expects_separator = False
-    elif cursor.text[position] == "[" and _reopen(top):
+    elif _ROW.match(cursor.text, position, cursor.end) and _reopen(top):
         cursor.note("missing opener", position)
         last = next(reversed(top.members or {}))
         array = (top.members or {}).pop(last)
@@ -155,6 +158,9 @@ def string_was_key(cursor: Cursor) -> bool:
     key = frame.items[-1] if frame.items else None
     if not isinstance(key, str):
         return False
+    if len(frame.items) == 1 and frame.closer == "]":
+        _become_object(cursor, key)
+        return True
     if _was_closed_early(cursor, key):
         _reopen_object(cursor, key)
         return True
@@ -167,6 +173,19 @@ def string_was_key(cursor: Cursor) -> bool:
     cursor.top.key = key
     cursor.position += 1
     return True
+
+
+def _become_object(cursor: Cursor, key: str) -> None:
+    """`["a": 1, "b": 2]`: an object or a list of one; the schema knows which, if there is any."""
+    if not cursor.known:
+        raise GiveUp("a key in a list", cursor.position)
+    frame = cursor.top
+    cursor.note("wrong opener", frame.start)
+    frame.items.clear()
+    frame.members = {}
+    frame.key = key
+    cursor.expects_separator = False
+    cursor.position += 1
 
 
 def _was_closed_early(cursor: Cursor, key: str) -> bool:

@@ -47,6 +47,7 @@ QUOTED_KEY = re.compile(
 )
 # A quoted key whose text holds unescaped quotes itself: "k"e"y":
 ODD_KEY = re.compile(rf"""(?P<q>["'])[^\n:,{{}}]{{1,{_KEY}}}(?P=q)\s{{0,10}}[:\uff1a]""")
+STRAY_QUOTES = re.compile(r"\"{2,10}\s{1,9}(?=[\"'])")
 BARE_KEY = re.compile(rf"(?P<a>[^\W\d][\w$.-]{{0,{WORDS}}})\s{{0,10}}[:\uff1a](?!//)")
 LOOSE_KEY = re.compile(
     rf"(?P<a>[^\s:\uff1a,\uff0c{{}}\[\]<>\"'`\n][^:\uff1a,\uff0c{{}}\[\]\n\"]{{0,{WORDS}}}?)[\"']?"
@@ -65,7 +66,7 @@ NUMBER_KEY = re.compile(
 SCALAR_ITEM = re.compile(
     r"(?:-?[0-9][0-9.eE+-]{0,30}|(?:true|false|null|None|True|False)\b)\s{0,40}(?:[,\]\n]|\Z|(?<=\s)[-0-9tfnTFN])"
 )
-SURPLUS = re.compile(rf"[{SPACE}]{{0,40}},[{SPACE}]{{0,40}}[\"'][^\"'\n]{{1,80}}[\"'][ ]{{0,10}}:")
+SURPLUS = re.compile(rf"[{SPACE}]{{0,40}},[{SPACE}]{{0,40}}[\"'][^\"'\n]{{0,80}}[\"'][ ]{{0,10}}:")
 TAIL = re.compile(rf"[{SPACE}}}\])]*\Z")
 
 

@@ -29,7 +29,9 @@ from structguard.reading.lookahead import (
     JUNK_BEFORE_KEY,
     LOOSE_KEY,
     OPENERS,
+    QUOTED_KEY,
     QUOTES,
+    STRAY_QUOTES,
     skip,
 )
 from structguard.reading.marks import MARK
@@ -139,6 +141,10 @@ def _key(cursor: Cursor) -> None:
 
 
 def _quoted_key(cursor: Cursor) -> None:
+    stray = STRAY_QUOTES.match(cursor.text, cursor.position, cursor.end)
+    if stray is not None and QUOTED_KEY.match(cursor.text, stray.end(), cursor.end):
+        cursor.note("stray quotes", cursor.position)
+        cursor.position = stray.end()
     key = read_string(cursor, is_key=True)
     if key is MISSING:
         close_all(cursor, "end of text")

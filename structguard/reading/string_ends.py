@@ -6,6 +6,7 @@ What runs to the end of the text without any of these is cut, not closed. Source
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from structguard.reading.brackets import TOKEN
@@ -14,6 +15,7 @@ from structguard.reading.lookahead import CLOSERS, QUOTED_KEY, TAIL, VALUE_START
 from structguard.reading.marks import FENCE, MARK
 from structguard.reading.string_state import Text
 
+_ITEM = re.compile(r"\"[^\"\n]{1,120}\"\s{0,40}(?:\]|,\s{0,40}\")")  # a string and what ends it
 _WINDOW: Final = 4000  # characters in which the end of an object inside a string is looked for
 
 
@@ -58,13 +60,16 @@ def ended_by_key(text: Text, at: int) -> bool:
 
 
 def ended_by_item(text: Text, at: int) -> bool:
-    """In an array: a quote on its own line after a comma opens the next string."""
+    """In an array: a quote after a comma, on its own line or at once, opens the next string."""
     cursor = text.cursor
     if cursor.top.members is not None or not text.parts or text.nested:
         return False
     content = text.parts[-1]
     stripped = content.rstrip()
-    if not stripped.endswith(",") or "\n" not in content[len(stripped) :]:
+    if not stripped.endswith(","):
+        return False
+    at_once = content == stripped and not text.inner and _ITEM.match(cursor.text, at, cursor.end)
+    if not at_once and "\n" not in content[len(stripped) :]:
         return False
     _end_before_key(text, at)
     return True

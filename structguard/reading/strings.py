@@ -100,6 +100,9 @@ def _read(text: Text) -> str | None:
 def _finish(text: Text) -> str:
     value = "".join(text.parts)
     cursor = text.cursor
+    if text.doubled and not text.inner and not text.is_key and value.startswith(text.quote):
+        cursor.note("doubled quote", text.start)
+        value = value[1:]
     if "\n" in cursor.text[text.start : cursor.position] and "\n" in value:
         raw = cursor.text.find("\n", text.start, cursor.position)
         if raw >= 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 REASONS: Mapping[str, str] = {
-    "Keys the schema does not name are kept: it does not forbid them.": "c315",
+    "Keys the schema does not name are kept: it does not forbid them.": "c315 baml-095",
     "Scalars and enumerations found in a sentence are the text reader's business, and no value is made up for what the text lacks.": """
         baml-000 baml-016 baml-017 baml-019 baml-022 baml-024 baml-025 baml-026 baml-027
         baml-028 baml-032 baml-033 baml-034 baml-051 baml-053 baml-099 baml-100 baml-101
@@ -23,30 +23,46 @@ REASONS: Mapping[str, str] = {
     "Only exact coercions are made: no aliases, no currency, no 0 for false, no field or list that is not in the text.": """
         baml-002 baml-003 baml-004 baml-006 baml-007 baml-065 baml-088 baml-089 baml-093
         baml-105 baml-106 baml-108 baml-109 baml-110 baml-111 baml-120 baml-121 baml-151
-        baml-190 baml-191 baml-192 jr-322 jr-323 jr-324 jr-325 jr-326 jr-345 jr-346 jr-347
+        baml-190 baml-191 baml-192 jr-276 jr-302 jr-322 jr-323 jr-324 jr-325 jr-326 jr-346 jr-347
     """,
-    "That table has another opinion about the same text: words it drops, unknown keys it leaves out, text it invents.": """
-        baml-008 baml-095 jr-015 jr-019 jr-039 jr-072 jr-073 jr-074 jr-077 jr-104 jr-116
-        jr-123 jr-127 jr-139 jr-141 jr-147 jr-160 jr-161 jr-177 jr-191 jr-199 jr-219 jr-241
-        jr-247 jr-260 jr-276 jr-302 jsonrepa-083 jsonrepa-091 jsonrepa-092 jsonrepa-093
-        jsonrepa-110 jsonrepa-196 jsonrepa-291 jsonrepa-333
+    "The text is strict JSON, or holds it, and that is taken as it is written.": """
+        baml-008 jr-260
     """,
+    "A quote that no structure follows belongs to its string, with all up to the quote that closes it.": """
+        jr-072 jr-073 jr-116 jr-123 jr-191 jr-219 jr-241 jsonrepa-091 jsonrepa-092 jsonrepa-093
+    """,
+    "Unquoted text is one string up to the comma or bracket that ends it, and a number only as a whole.": """
+        jr-104 jr-127 jsonrepa-110 jsonrepa-333
+    """,
+    "Words between a string and the bracket that closes its list are a remark, and left out.": "jr-074",
+    "In a text of one line a comment ends before the bracket or the key that follows it.": "jr-077",
+    "A brace that was opened is an object, even an empty one; a doubled brace is one brace.": """
+        jr-039 jsonrepa-291
+    """,
+    "An object is not made into two: of its duplicate keys the last one wins.": "jr-139",
+    "A whole object ends the value; only a quoted key with its colon goes on with it.": "jr-161",
+    "An escape that JSON does not know stays as it is written.": "jr-247",
+    "Brackets inside a bare string are read like those in a sentence.": "jsonrepa-196",
     "What the end cuts is kept as it stands when it is whole, and dropped when it is half; nothing is completed.": """
         baml-112 baml-154 jr-033 jr-035 jr-061 jr-242 jr-264 jr-265 jsonrepa-368 jsonrepa-369
         jsonrepa-370 jsonrepa-371 jsonrepa-372 jsonrepa-373 jsonrepa-374 vercel_f-025
     """,
     "Without a schema several values are not a list: the first is taken, the others are alternatives.": """
-        jr-016 jr-017 jr-018 jr-158 jr-350 jsonrepa-390 jsonrepa-391 jsonrepa-392 jsonrepa-407
+        jr-015 jr-016 jr-017 jr-018 jr-019 jr-158 jr-350 jsonrepa-390 jsonrepa-391 jsonrepa-392 jsonrepa-407
         jsonrepa-409
     """,
     "What was meant cannot be told for certain: nothing is taken rather than a guess.": """
-        jr-022 jr-058 jr-059 jr-060 jr-062 jr-063 jr-064 jr-097 jr-140 jr-149 jr-151 jr-153
-        jr-154 jr-167 jr-182 jr-261 jr-262 jsonrepa-234 jsonrepa-235 jsonrepa-236 jsonrepa-237
-        jsonrepa-238 jsonrepa-300 jsonrepa-385 jsonrepa-386 jsonrepa-388
-        jsonrepa-393 jsonrepa-394 jsonrepa-395 jsonrepa-396 jsonrepa-397
+        jr-058 jr-059 jr-060 jr-097 jr-140 jr-141 jr-147 jr-153 jr-154 jr-182 jr-261 jr-262
+        jsonrepa-385 jsonrepa-386
+    """,
+    "Round brackets are a sentence's, braces without keys are a set's: neither is JSON.": """
+        jr-022 jr-062 jr-063 jr-064 jr-149
+    """,
+    "Empty brackets inside a sentence, behind code or broken are no value.": """
+        jr-151 jr-167 jsonrepa-234 jsonrepa-235 jsonrepa-236 jsonrepa-237 jsonrepa-238 jsonrepa-300
     """,
     "Strings are taken as they are; that table strips white space from their ends.": """
-        jr-034 jr-221 jr-222 jr-223 jr-224 jr-225 jr-226 jr-228 jr-229 jr-230 jr-231 jr-232
+        jr-034 jr-199 jr-221 jr-222 jr-223 jr-224 jr-225 jr-226 jr-228 jr-229 jr-230 jr-231 jr-232
         jr-233 jr-234 jr-235 jr-236 jr-237 jr-238 jr-239 jr-240 jr-303 jr-304 jr-305 jr-306
         jr-307 jr-309 jr-310 jr-311 jr-312 jr-313 jr-314 jr-315 jr-316 jr-317 jr-318 jr-319
         jr-320 jr-321
@@ -72,6 +88,7 @@ REASONS: Mapping[str, str] = {
         jsonrepa-328 jsonrepa-329 jsonrepa-330 jsonrepa-331 jsonrepa-334 jsonrepa-335
         jsonrepa-336 jsonrepa-337 jsonrepa-344 jsonrepa-346 jsonrepa-347 jsonrepa-348
         jsonrepa-349 jsonrepa-350 jsonrepa-351 jsonrepa-352 jsonrepa-354 jsonrepa-355
+        jsonrepa-388 jsonrepa-393 jsonrepa-394 jsonrepa-395 jsonrepa-396 jsonrepa-397
         jsonrepa-398 jsonrepa-399 jsonrepa-400 jsonrepa-401 vercel_f-000 vercel_f-001
         vercel_f-002 vercel_f-003 vercel_f-006 vercel_f-007 vercel_f-010 vercel_f-011
         vercel_f-012 vercel_f-013 vercel_f-014 vercel_f-015 vercel_f-016 vercel_f-017

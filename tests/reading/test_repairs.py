@@ -54,6 +54,11 @@ from structguard.reading.cursor import NOTES
         ('{\\"a\\": \\"x\\"}', {"a": "x"}, "escaped quotes"),
         ('{"a": [["x"], "y", "z"], ["w"]]}', {"a": [["x"], ["y", "z"], ["w"]]}, "missing opener"),
         ('{"a": "{\\\\"b\\\\": 1}"}', {"a": '{"b": 1}'}, "escaped twice"),
+        ('{"a": ""x", "b": 1}', {"a": "x", "b": 1}, "doubled quote"),
+        ('{"a": 1, """" "b": 2}', {"a": 1, "b": 2}, "stray quotes"),
+        ('{"a": 1}, "": 2}', {"a": 1, "": 2}, "surplus closer"),
+        ('["x,"y"]', ["x", "y"], "missing end quote"),
+        ('["x,"y","z"]', ["x", "y", "z"], "missing end quote"),
     ],
 )
 def test_a_repair_is_noted(text: str, value: object, note: str) -> None:
@@ -106,6 +111,16 @@ def test_no_part_of_broken_json_is_an_answer(text: str) -> None:
 def test_a_string_closes_only_where_structure_follows() -> None:
     text = '{"a": "say "x", then "y"", "b": ["1" "2", "the "3"", "4"]}'
     assert parse(text).value == {"a": 'say "x", then "y"', "b": ["1", "2", 'the "3"', "4"]}
+
+
+def test_a_key_in_a_list_makes_an_object_where_there_is_a_schema_to_judge_it() -> None:
+    inner = {"type": "object", "properties": {"b": {"type": "integer"}}, "required": ["b"]}
+    schema = {"type": "object", "properties": {"a": inner}, "required": ["a"]}
+    found = parse('{"a": ["b": 1]}', schema)
+    assert found.value == {"a": {"b": 1}}
+    assert found.repairs == (("wrong opener", 6),)
+    with pytest.raises(ParseError):
+        parse('{"a": ["c": 1]}', schema)
 
 
 def test_a_key_the_schema_names_ends_a_string_that_lost_its_quote() -> None:
@@ -185,6 +200,11 @@ def test_strict_values_are_still_found_when_the_budget_for_repairs_is_spent() ->
         ('{"a": 1 ... }', {"a": 1}),
         ("[1, 2 ...]", [1, 2]),
         ('{"a": "x" + 1}', None),
+        ('{"a": [[1], "x"], [[2]]}', None),
+        ('{"a": ["b": 1]}', None),
+        ('{"a": ""x" said", "b": 1}', {"a": '"x" said', "b": 1}),
+        ('["say "x", and go","y"]', ['say "x", and go', "y"]),
+        ('["he said, "stop"]', ['he said, "stop']),
         ('[{"a": 1 {"a": 2}]', [{"a": 1}, {"a": 2}]),
         ('[{"a": "x" {"a": "y"}]', [{"a": "x"}, {"a": "y"}]),
         ('{"a": "\\"x\\" said", \'b\': 1}', {"a": '"x" said', "b": 1}),
