@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING
 from structguard.errors import MissingExtra, redact
 
 if TYPE_CHECKING:
-    from uvicorn import Config as ServerConfig
-
     from structguard.gateway.config import Config
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
@@ -106,8 +104,9 @@ def _serve(config: Config, args: argparse.Namespace) -> int:
     if args.workers > 1:
         return _serve_many(config, args)
     from structguard.gateway.app import create_app  # noqa: PLC0415
+    from structguard.gateway.server import server_config  # noqa: PLC0415
 
-    server = Server(_server_config(config, args, create_app(config)))
+    server = Server(server_config(config, create_app(config), host=args.host, port=args.port))
     # uvicorn raises the signal that stopped it once more when all is closed: then it is done.
     signal.signal(signal.SIGTERM, _stopped)
     try:
@@ -126,6 +125,7 @@ def _serve_many(config: Config, args: argparse.Namespace) -> int:
     from uvicorn.supervisors import Multiprocess  # noqa: PLC0415
 
     from structguard.gateway.metrics import share_metrics  # noqa: PLC0415
+    from structguard.gateway.server import WORKER, server_config  # noqa: PLC0415
     from structguard.gateway.worker import VARIABLE, handed_down  # noqa: PLC0415
 
     if config.store.url == "memory:" and config.endpoints.responses.enabled:
@@ -137,34 +137,10 @@ def _serve_many(config: Config, args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="structguard-metrics-") as directory:
         share_metrics(Path(directory))
         os.environ[VARIABLE] = handed_down(args.config, args.upstream, Path(directory))
-        made = _server_config(config, args, "structguard.gateway.worker:app", workers=args.workers)
+        made = server_config(config, WORKER, host=args.host, port=args.port, workers=args.workers)
         try:
             socket = made.bind_socket()
         except SystemExit:
             return 3
         Multiprocess(made, sockets=[socket]).run()
     return 0
-
-
-def _server_config(
-    config: Config, args: argparse.Namespace, app: object, *, workers: int = 1
-) -> ServerConfig:
-    from uvicorn import Config as ServerConfig  # noqa: PLC0415
-
-    return ServerConfig(
-        app,  # type: ignore[arg-type]  # ours is typed more loosely
-        factory=isinstance(app, str),
-        host=args.host,
-        port=args.port,
-        workers=workers,
-        loop="uvloop" if find_spec("uvloop") else "auto",
-        http="httptools",
-        ws="websockets-sansio",
-        ws_max_size=config.limits.body,
-        ws_per_message_deflate=False,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,  # whoever stands in front is the peer: nothing here trusts a header
-        timeout_graceful_shutdown=max(1, round(config.limits.drain)),
-    )

@@ -6,27 +6,30 @@ Source: spec gateway "Speed bar", "Requests" (order of checks).
 
 from __future__ import annotations
 
+import asyncio  # noqa: TID251  the server's tasks are asyncio's
 import gc
 import logging
-import secrets
-import time
+import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
+import anyio.abc
 
 from structguard.errors import MissingExtra
 from structguard.events import Event
-from structguard.gateway.asgi import Exchange, Gone, RawHeaders, Receive, Scope, SendMessage
+from structguard.gateway.asgi import EXCHANGE, Exchange, Gone, Receive, Scope, SendMessage
 from structguard.gateway.auth import Auth, Token
-from structguard.gateway.config import AuthConfig, Config
+from structguard.gateway.config import AuthConfig, Config, LimitsConfig
 from structguard.gateway.conversation import Conversations
 from structguard.gateway.core import Core
+from structguard.gateway.cors import Cors
+from structguard.gateway.counting import Counted
 from structguard.gateway.faults import ApiError
 from structguard.gateway.metrics import Metrics
 from structguard.gateway.responses import ResponsesEndpoint
-from structguard.gateway.rest import Rest
+from structguard.gateway.rest import Rest, route_of
 from structguard.gateway.serving import Serving
 from structguard.gateway.socket import Sockets
 from structguard.gateway.store import open_store
@@ -40,12 +43,9 @@ from structguard.observe import log_events
 from structguard.options import Policy
 
 log: logging.Logger = logging.getLogger("structguard.gateway")
-access: logging.Logger = logging.getLogger("structguard.access")
-_EXPOSED = (
-    b"x-request-id, x-structguard-enforced, x-structguard-source, x-structguard-requests,"
-    b" x-structguard-provider"
-)
-Serve = Callable[[Exchange], Awaitable[Turn]]
+_CUT = 2.0  # seconds for which what outlasts `limits.drain` may tell its client so
+_BODILESS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
+Serve = Callable[[Exchange], Awaitable[Turn | None]]
 
 
 def create_core(config: Config, *, workers_dir: Path | None = None) -> Core:
@@ -142,9 +142,12 @@ class Gateway:
     sockets: Sockets | None
     sweeper: Sweeper = field(default_factory=Sweeper)
     _rest_app: Callable[[Scope, Receive, SendMessage], Awaitable[None]] = field(init=False)
+    _cors: Cors = field(init=False)
+    _tasks: anyio.abc.TaskGroup | None = None
 
     def __post_init__(self) -> None:
         self._rest_app = self.rest.app()
+        self._cors = Cors(self.core.config.cors.origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: SendMessage) -> None:
         """One connection, or the app's own life."""
@@ -156,63 +159,82 @@ class Gateway:
             case _:
                 await self._life(receive, send)
 
+    @property
+    def limits(self) -> LimitsConfig:
+        """What a client may cost."""
+        return self.core.config.limits
+
+    def stop(self) -> None:
+        """The server is stopping: nothing new begins, what is under way has `limits.drain` seconds."""
+        if not self.rest.draining:
+            self.rest.draining = True
+            if self.sockets is not None:
+                self.sockets.stop()
+            if self._tasks is not None:
+                self._tasks.start_soon(self._cut)
+
+    async def _cut(self) -> None:
+        """What outlasts the time ends with an error of its own kind, not with a cut connection."""
+        await anyio.sleep(self.limits.drain)
+        await self.core.upstreams.aclose()
+        await anyio.sleep(_CUT)
+        self.sweeper.stop()
+
     async def _http(self, scope: Scope, receive: Receive, send: SendMessage) -> None:
-        id_ = secrets.token_hex(8)
-        more: RawHeaders = [(b"x-request-id", id_.encode())]
-        exchange = Exchange(scope, receive, send, more)
-        cors = self.core.config.cors.origins and scope["path"].startswith("/v1/")
-        if cors and await self._cors(exchange):
+        id_ = f"{random.getrandbits(64):016x}"
+        exchange = Exchange(scope, receive, send, [(b"x-request-id", id_.encode())])
+        if await self._cors.answers(exchange):
             return
-        serve = self.hot.get(scope["path"])
-        if serve is None:
-            await self._rest_app(scope, receive, _adding(send, exchange.more))
+        path: str = scope["path"]
+        serve = self.hot.get(path)
+        route = path if serve is not None else route_of(path)
+        if route is None:  # for those who watch over the gateway: never limited, never counted
+            await self._rest(exchange)
             return
-        name = scope["path"]
-        core, started = self.core, time.perf_counter()
-        core.metrics.started(name)
-        core.busy += 1
+        shown = scope["raw_path"].decode("ascii")  # the other holds whatever a client escaped
+        counted = Counted(self.core, route, f"{scope['method']} {shown}")
         turn = None
         try:
             turn = await self._served(exchange, serve)
         finally:
-            core.busy -= 1
-            seconds = time.perf_counter() - started
-            told = turn.served if turn is not None else None
-            core.metrics.finished(
-                endpoint=name,
-                status=exchange.status or 499,
-                seconds=seconds,
-                first_byte=exchange.began - started if exchange.began else None,
-                enforced=told.enforced if told else None,
-                source=told.source if told else None,
-            )
-            if core.config.log.access and access.isEnabledFor(logging.INFO):
-                access.info(
-                    "%s %s %s %d %.1f ms", id_, scope["method"], scope["path"],
-                    exchange.status or 499, seconds * 1000,
-                )  # fmt: skip
+            served = turn.served if turn is not None else None
+            counted.over(id_, exchange.status, exchange.began, served)
 
-    async def _served(self, exchange: Exchange, serve: Serve) -> Turn | None:
+    async def _rest(self, exchange: Exchange) -> None:
+        async def send(message: Scope) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status = message["status"]
+                message["headers"] = [*message.get("headers", []), *exchange.more]
+            await exchange.send(message)
+
+        exchange.scope[EXCHANGE] = exchange
+        await self._rest_app(exchange.scope, exchange.receive, send)
+
+    async def _served(self, exchange: Exchange, serve: Serve | None) -> Turn | None:
         """One request, answered; cancelled when its client goes away or its body does not come."""
         limits = self.core.config.limits
-        scope = anyio.CancelScope()
-        watched = self.sweeper.watch(exchange.receive, scope, limits.body_seconds)
-
-        def on_body() -> None:
-            watched.reading = False
-
-        exchange.on_body = on_body
-        with scope:
-            try:
-                return await self._answered(exchange, serve)
-            finally:
-                self.sweeper.done(watched)
+        watched = self.sweeper.watch(exchange.receive, limits.body_seconds)
+        exchange.on_body = watched.body_came
+        if serve is None and exchange.scope["method"] in _BODILESS:
+            watched.body_came()
+        try:
+            return await self._answered(exchange, serve)
+        except asyncio.CancelledError:
+            if not watched.was_ended():
+                raise
+        finally:
+            self.sweeper.done(watched)
         if watched.late:
             await exchange.refuse(exchange.late(limits))
+        elif watched.stopped:
+            await exchange.refuse(_stopping())
         return None
 
-    async def _answered(self, exchange: Exchange, serve: Serve) -> Turn | None:
+    async def _answered(self, exchange: Exchange, serve: Serve | None) -> Turn | None:
         try:
+            if serve is None:
+                await self._rest(exchange)
+                return None
             if exchange.scope["method"] != "POST":
                 raise ApiError(  # noqa: TRY301  one place that answers
                     405,
@@ -230,32 +252,6 @@ class Gateway:
             await exchange.refuse(ApiError(500, "the gateway failed", "server_error", code="bug"))
         return None
 
-    async def _cors(self, exchange: Exchange) -> bool:
-        """Add the browser's headers; True where it only asked beforehand."""
-        origin = exchange.header(b"origin")
-        allowed = self.core.config.cors.origins
-        if origin is None or not ({"*", origin} & set(allowed)):
-            return False
-        shown = b"*" if "*" in allowed else origin.encode("latin-1")
-        exchange.more += [
-            (b"access-control-allow-origin", shown),
-            (b"access-control-expose-headers", _EXPOSED),
-            (b"vary", b"origin"),
-        ]  # fmt: skip
-        if exchange.scope["method"] != "OPTIONS":
-            return False
-        await exchange.reply(
-            204,
-            b"",
-            {
-                "access-control-allow-methods": "GET, POST, DELETE",
-                "access-control-allow-headers": "authorization, content-type, x-structguard-mode,"
-                " x-request-timeout",
-                "access-control-max-age": "600",
-            },
-        )
-        return True
-
     async def _websocket(self, exchange: Exchange) -> None:
         if self.sockets is None or exchange.scope["path"] != "/v1/responses":
             await exchange.receive()
@@ -265,6 +261,7 @@ class Gateway:
 
     async def _life(self, receive: Receive, send: SendMessage) -> None:
         async with anyio.create_task_group() as group:
+            self._tasks = group
             await receive()  # lifespan.startup
             group.start_soon(self.sweeper.run)
             gc.collect()
@@ -283,10 +280,6 @@ class Gateway:
         await self.core.memo.aclose()
 
 
-def _adding(send: SendMessage, more: RawHeaders) -> SendMessage:
-    async def adding(message: Scope) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *more]
-        await send(message)
-
-    return adding
+def _stopping() -> ApiError:
+    text = "the gateway is stopping; it did not get an answer in time"
+    return ApiError(503, text, "server_error", code="stopping", headers={"retry-after": "1"})

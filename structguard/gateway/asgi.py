@@ -21,6 +21,8 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 SendMessage: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, SendMessage], Awaitable[None]]
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
+EXCHANGE = "structguard.exchange"
+"""Where a request's scope holds its exchange, for what Starlette serves."""
 
 _JSON = (b"content-type", b"application/json")
 _SSE: RawHeaders = [

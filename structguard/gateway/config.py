@@ -108,12 +108,15 @@ class LimitsConfig:
 
     body: int = option(20 * 1024 * 1024, "bytes of a request body", above=0)
     body_seconds: float = option(30.0, "seconds in which a body must have arrived", above=0)
+    head_seconds: float = option(10.0, "seconds in which a head must have arrived", above=0)
+    write_seconds: float = option(60.0, "seconds a client may read nothing of its reply", above=0)
+    idle_seconds: float = option(75.0, "seconds a kept connection waits for a request", above=0)
     concurrent: int = option(1000, "requests at once in one worker; more get a 429", above=0)
     headers: int = option(100, "header lines of a request", above=0)
     header_bytes: int = option(32 * 1024, "bytes of all its headers", above=0)
     connections: int = option(1000, "open connections to upstreams", above=0)
     sockets: int = option(10_000, "open WebSockets in one worker", above=0)
-    drain: float = option(30.0, "seconds a stop waits for streams under way", above=0)
+    drain: float = option(30.0, "seconds a stop waits for what is under way", above=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

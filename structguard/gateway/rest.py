@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-import anyio
 import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,14 +17,15 @@ from starlette.routing import Route
 
 from structguard.errors import ProviderError
 from structguard.gateway import schema_responses
-from structguard.gateway.asgi import Exchange, Gone
+from structguard.gateway.asgi import Gone
 from structguard.gateway.auth import Caller
 from structguard.gateway.compact import compacted
 from structguard.gateway.conversation import listed, no_store
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError
+from structguard.gateway.page import FORGET_PATH, STYLE_PATH
 from structguard.gateway.resource import now
-from structguard.gateway.status import status_routes
+from structguard.gateway.status import exchange_of, status_routes
 from structguard.gateway.store import StoreTrouble
 from structguard.gateway.turn import object_in
 from structguard.http import ExchangeFailed
@@ -35,6 +35,20 @@ from structguard.types import as_mapping, as_sequence, as_text
 
 Handler = Callable[[Request, Caller], Awaitable[Response]]
 _MODELS_SECONDS = 10.0
+_COUNTED = frozenset({"/v1/models", "/v1/embeddings", "/v1/responses/compact", "/openapi.json"})
+_UNCOUNTED = frozenset({"/healthz", "/readyz", "/metrics", "/", FORGET_PATH, STYLE_PATH})
+
+
+def route_of(path: str) -> str | None:
+    """The route of a path, for metrics; None for what operators ask."""
+    if path in _COUNTED:
+        return path
+    if path in _UNCOUNTED:
+        return None
+    if path.startswith("/v1/responses/"):
+        inputs = path.endswith("/input_items")
+        return "/v1/responses/{id}" + ("/input_items" if inputs else "")
+    return "/v1/models/{id}" if path.startswith("/v1/models/") else "other"
 
 
 def json_reply(
@@ -86,7 +100,7 @@ class Rest:
 
         async def checked(request: Request) -> Response:
             try:
-                exchange = Exchange(request.scope, request.receive, request._send, [])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+                exchange = exchange_of(request)
                 exchange.check_headers(self.core.config.limits)
                 caller = self.core.caller(exchange)
                 self.core.client_headers(exchange)
@@ -99,12 +113,6 @@ class Rest:
                 return error_reply(self.core.refusal(error, "responses", ""))
 
         return checked
-
-    async def _body(self, exchange: Exchange) -> bytes:
-        limits = self.core.config.limits
-        with anyio.move_on_after(limits.body_seconds):
-            return await exchange.body(limits)
-        raise exchange.late(limits)
 
     async def models(self, request: Request, caller: Caller) -> Response:
         """Aliases, then what the only provider lists."""
@@ -153,8 +161,8 @@ class Rest:
     async def embeddings(self, request: Request, caller: Caller) -> Response:
         """Vectors, from the first link that gives them."""
         del caller
-        exchange = Exchange(request.scope, request.receive, request._send, [])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        body = object_in(await self._body(exchange))
+        exchange = exchange_of(request)
+        body = object_in(await exchange.body(self.core.config.limits))
         model = as_text(body.get("model"))
         if not model:
             raise ApiError(400, "model is missing", param="model")
@@ -183,8 +191,8 @@ class Rest:
 
     async def compact(self, request: Request, caller: Caller) -> Response:
         """A conversation, compacted."""
-        exchange = Exchange(request.scope, request.receive, request._send, [])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        raw = await self._body(exchange)
+        exchange = exchange_of(request)
+        raw = await exchange.body(self.core.config.limits)
         body = object_in(raw)
         turn = self.core.checked(exchange, "responses", body, raw, caller, schema_responses.fault)
         try:

@@ -6,35 +6,41 @@ Source: the Open Responses document (2026-04-24), WebSocket mode; spec gateway "
 
 from __future__ import annotations
 
+from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import anyio
+import anyio.abc
 import orjson
 
 from structguard.gateway import schema_responses
-from structguard.gateway.asgi import Exchange, Message
+from structguard.gateway.asgi import Exchange, Gone, Message
 from structguard.gateway.auth import Caller
 from structguard.gateway.blocks import object_of, raw_events
 from structguard.gateway.conversation import Local
 from structguard.gateway.core import Core
+from structguard.gateway.counting import Counted
 from structguard.gateway.faults import ApiError
 from structguard.gateway.resource import begun, echo, ended, new_id, now
 from structguard.gateway.responses import ResponsesEndpoint
-from structguard.gateway.turn import object_in
+from structguard.gateway.turn import Served, object_in
 from structguard.types import Completion, as_text
 
 LIFE = 3600.0  # seconds a connection may last
 _WAITING = 1  # messages that may wait while a response runs; more is a client out of step
+ROUTE = "/v1/responses (WebSocket)"
 _DISALLOWED = ("stream_options", "background")
 
 
 @dataclass(slots=True)
 class Sockets:
-    """Serves WebSockets; `open` counts them."""
+    """Serves WebSockets; `open` are those that are."""
 
     core: Core
     endpoint: ResponsesEndpoint
-    open: int = 0
+    open: set[_Connection] = field(default_factory=set["_Connection"])
+    stopping: bool = False
 
     async def serve(self, exchange: Exchange) -> None:
         """One connection, from its handshake to its end."""
@@ -47,17 +53,26 @@ class Sockets:
             await _reject(exchange, error)
             return
         await exchange.send({"type": "websocket.accept"})
-        self.open += 1
+        connection = _Connection(self, exchange, caller)
+        self.open.add(connection)
         try:
             with anyio.move_on_after(LIFE) as life:
-                await _Connection(self, exchange, caller).run()
+                await connection.run()
             if life.cancelled_caught:
-                await exchange.send({"type": "websocket.close", "code": 1001, "reason": "60 min"})
+                await connection.close(1001, "60 min")
+        except Gone:
+            pass
         finally:
-            self.open -= 1
+            self.open.discard(connection)
+
+    def stop(self) -> None:
+        """The server is stopping: each connection ends, after the response that is under way."""
+        self.stopping = True
+        for connection in self.open:
+            connection.stop()
 
     def _check_room(self) -> None:
-        if self.open >= self.core.config.limits.sockets:
+        if len(self.open) >= self.core.config.limits.sockets:
             raise ApiError(429, "as many WebSockets are open as may be", "rate_limit_error")
 
 
@@ -73,28 +88,48 @@ async def _reject(exchange: Exchange, error: ApiError) -> None:
     await exchange.send({"type": "websocket.http.response.body", "body": error.body})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Connection:
-    """One client's connection."""
+    """One client's connection; `waiting` are messages that came while a response was under way."""
 
     sockets: Sockets
     exchange: Exchange
     caller: Caller
     local: Local = field(default_factory=Local)
+    waiting: deque[str] = field(default_factory=deque[str])
+    busy: bool = False
+    _group: anyio.abc.TaskGroup | None = None
 
     async def run(self) -> None:
         """Read messages; each is one response, the next waits for its end."""
-        send, receive = anyio.create_memory_object_stream[str](_WAITING)
-        async with anyio.create_task_group() as group, send, receive:
-            group.start_soon(self._answer_all, receive)
+        async with anyio.create_task_group() as group:
+            self._group = group
+            if self.sockets.stopping:
+                self.stop()
             while (text := await self._next()) is not None:
-                try:
-                    send.send_nowait(text)
-                except anyio.WouldBlock:
+                if not self.busy:
+                    self.busy = True
+                    group.start_soon(self._answer_all, text)
+                elif len(self.waiting) < _WAITING:
+                    self.waiting.append(text)
+                else:
                     await self._tell(
                         ApiError(409, "a response is under way", code="response_in_progress")
                     )
             group.cancel_scope.cancel()
+
+    def stop(self) -> None:
+        """End the connection, after the response that is under way."""
+        if not self.busy and self._group is not None:
+            self._group.start_soon(self._leave)
+
+    async def close(self, code: int, reason: str) -> None:
+        """Close; the client may have done so already."""
+        with suppress(OSError):
+            await self.exchange.send({"type": "websocket.close", "code": code, "reason": reason})
+
+    async def _leave(self) -> None:
+        await self.close(1012, "the gateway is stopping")
 
     async def _next(self) -> str | None:
         """The next message's text; None when the client is gone."""
@@ -106,53 +141,73 @@ class _Connection:
             return text
         return bytes(message.get("bytes") or b"").decode("utf-8", "replace")
 
-    async def _answer_all(self, receive: anyio.abc.ObjectReceiveStream[str]) -> None:
-        async for text in receive:
-            try:
-                await self._answer(text)
-            except ApiError as error:
-                await self._tell(error)
+    async def _answer_all(self, text: str) -> None:
+        """This message and those that came meanwhile."""
+        with suppress(Gone):
+            await self._answer(text)
+            while self.waiting and not self.sockets.stopping:
+                await self._answer(self.waiting.popleft())
+        self.busy = False
+        if self.sockets.stopping:
+            await self._leave()
 
     async def _answer(self, text: str) -> None:
-        core = self.sockets.core
-        if len(text) > core.config.limits.body:
-            raise ApiError(413, f"a message is larger than {core.config.limits.body} bytes")
+        counted = Counted(self.sockets.core, ROUTE, "WEBSOCKET /v1/responses")
+        status, served = 499, None
+        try:
+            body = self._asked(text)
+            served = await self._answered(body)
+            status = 200
+        except ApiError as error:
+            status = error.status
+            await self._tell(error)
+        finally:
+            counted.over(new_id("ws"), status, 0.0, served)
+
+    def _asked(self, text: str) -> dict[str, object]:
+        """
+        The body in a message.
+
+        Raises:
+            ApiError: it is none that is answered here.
+        """
+        limit = self.sockets.core.config.limits.body
+        if len(text) > limit:
+            raise ApiError(413, f"a message is larger than {limit} bytes")
         body = object_in(text.encode("utf-8", "surrogatepass"))
         if body.pop("type", None) != "response.create":
             raise ApiError(400, "the only message is response.create", param="type")
         for name in _DISALLOWED:
             if body.get(name) is not None:
                 raise ApiError(400, f"{name} has no place on a WebSocket", param=name)
+        return body
+
+    async def _answered(self, body: dict[str, object]) -> Served | None:
         warm = body.pop("generate", True) is False
         body["stream"] = True
-        previous = as_text(body.get("previous_response_id"))
         try:
-            if warm:
-                await self._prewarm(body)
-            else:
-                await self._respond(body)
+            return await (self._prewarm(body) if warm else self._respond(body))
+        except Gone:
+            raise
         except Exception as error:
-            self._forget(previous)
-            fault = core.refusal(error, "responses", str(body.get("model") or ""))
-            raise fault from error
+            self._forget(as_text(body.get("previous_response_id")))
+            core = self.sockets.core
+            raise core.refusal(error, "responses", str(body.get("model") or "")) from error
 
-    async def _respond(self, body: dict[str, object]) -> None:
+    async def _respond(self, body: dict[str, object]) -> Served:
         core, endpoint = self.sockets.core, self.sockets.endpoint
-        core.busy += 1
-        try:
-            turn = core.checked(
-                self.exchange, "responses", body, None, self.caller, schema_responses.fault
-            )
-            run = await endpoint.prepared(turn, self.caller, self.local)
-            async with endpoint.streaming(run) as (blocks, _):
-                async for block in blocks:
-                    for event in map(object_of, raw_events(block)):
-                        if event is not None:
-                            await self._send(event)
-                            if event.get("type") == "response.failed":
-                                self._forget(as_text(body.get("previous_response_id")))
-        finally:
-            core.busy -= 1
+        turn = core.checked(
+            self.exchange, "responses", body, None, self.caller, schema_responses.fault
+        )
+        run = await endpoint.prepared(turn, self.caller, self.local)
+        async with endpoint.streaming(run) as (blocks, _):
+            async for block in blocks:
+                for event in map(object_of, raw_events(block)):
+                    if event is not None:
+                        await self._send(event)
+                        if event.get("type") == "response.failed":
+                            self._forget(as_text(body.get("previous_response_id")))
+        return turn.served
 
     async def _prewarm(self, body: dict[str, object]) -> None:
         """`generate: false`: the history is looked up and kept, the model is not asked."""
@@ -176,7 +231,17 @@ class _Connection:
             self.local.turns.pop(previous, None)
 
     async def _send(self, event: object) -> None:
-        await self.exchange.send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
+        """
+        One event.
+
+        Raises:
+            Gone: the client is.
+        """
+        text = orjson.dumps(event).decode()
+        try:
+            await self.exchange.send({"type": "websocket.send", "text": text})
+        except OSError as error:
+            raise Gone from error
 
     async def _tell(self, error: ApiError) -> None:
         told = {**error.error, "code": error.code or error.type}  # here the code is required

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from structguard.errors import redact
-from structguard.gateway.asgi import Exchange
+from structguard.gateway.asgi import EXCHANGE, Exchange
 from structguard.gateway.auth import Caller
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError
@@ -57,6 +57,14 @@ def status_routes(core: Core) -> list[Route]:
     ]
 
 
+def exchange_of(request: Request) -> Exchange:
+    """A request's exchange: the one it came in, if it came through the gateway's app."""
+    found = request.scope.get(EXCHANGE)
+    if isinstance(found, Exchange):
+        return found
+    return Exchange(request.scope, request.receive, request._send, [])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
 async def _stylesheet(request: Request) -> Response:
     """The same for everybody, for ever: its path changes with its text."""
     del request
@@ -80,7 +88,7 @@ class _StatusPages:
         """Auth first; an error tells a browser how to log in."""
 
         async def checked(request: Request) -> Response:
-            exchange = Exchange(request.scope, request.receive, request._send, [])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            exchange = exchange_of(request)
             try:
                 exchange.check_headers(self._core.config.limits)
                 return await handler(request, self._core.caller(exchange, basic=True))

@@ -118,10 +118,18 @@ def test_browsers_of_named_origins_may_call_the_api_and_nothing_else() -> None:
         made = settings(endpoint.base_url, cors={"origins": ["https://app.example"]})
         with running(made) as gateway:
             asked = gateway.client.request(
-                "OPTIONS", "/v1/responses", headers={"origin": "https://app.example"}
+                "OPTIONS",
+                "/v1/responses",
+                headers={
+                    "origin": "https://app.example",
+                    "access-control-request-method": "POST",
+                    "access-control-request-headers": "authorization,x-stainless-os",
+                },
             )
             assert asked.status_code == 204
             assert asked.headers["access-control-allow-origin"] == "https://app.example"
+            assert asked.headers["access-control-allow-headers"] == "authorization,x-stainless-os"
+            assert asked.headers["vary"] == "origin"  # a cache must not give it to another one
             reply = gateway.post("/v1/responses", response("enforce"), origin="https://app.example")
             assert reply.headers["access-control-allow-origin"] == "https://app.example"
             for path, origin in (("/", "https://app.example"), ("/v1/models", "https://x.example")):

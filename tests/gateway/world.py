@@ -14,6 +14,7 @@ import uvicorn
 
 from structguard.gateway.app import Gateway, create_app
 from structguard.gateway.config import Config, config_from, embedded
+from structguard.gateway.server import server_config
 
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -67,17 +68,8 @@ class Running:
 def running(config: Config) -> Iterator[Running]:
     """The gateway of a configuration."""
     app = create_app(config)
-    made = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        http="httptools",
-        loop="uvloop",
-        ws="websockets-sansio",
-        ws_max_size=config.limits.body,
-        timeout_graceful_shutdown=2,
-        server_header=False,
-    )
+    made = server_config(config, app)
+    made.timeout_graceful_shutdown = 2
     server = uvicorn.Server(made)
     listening = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
