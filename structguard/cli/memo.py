@@ -60,19 +60,32 @@ def register(subparsers: Subparsers) -> None:
     chosen.add_argument("--provider", help="only this provider id")
     chosen.add_argument("--model", help="only this model")
 
-    actions.add_parser("list", parents=[shared, chosen], help="what is remembered")
-    forget = actions.add_parser("forget", parents=[shared, chosen], help="forget entries")
+    def action(name: str, about: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
+        described = f"{about[0].upper()}{about[1:]}."
+        return actions.add_parser(
+            name, parents=[shared, *parents], help=about, description=described
+        )
+
+    action("list", "what is remembered, with the reason and the expiry of each entry", chosen)
+    forget = action("forget", "forget entries, so that the format is tried again", chosen)
     forget.add_argument("--all", action="store_true", help="forget everything")
-    _register_add(actions.add_parser("add", parents=[shared], help="add what is known beforehand"))
-    actions.add_parser("path", parents=[shared], help="where the memo is kept")
+    _register_add(action("add", "add what is known beforehand, so that no call has to find out"))
+    action("path", "where the memo is kept")
     memo.set_defaults(run=run)
 
 
 def _register_add(add: argparse.ArgumentParser) -> None:
     add.add_argument("provider", help="provider id, or the endpoint's base URL")
-    add.add_argument("model")
-    add.add_argument("--format", choices=get_args(FormatKind), default="json_schema")
-    add.add_argument("--api", choices=get_args(Api), default="chat")
+    add.add_argument("model", help="the model's name, as calls name it")
+    add.add_argument(
+        "--format",
+        choices=get_args(FormatKind),
+        default="json_schema",
+        help="what it cannot do (default: json_schema)",
+    )
+    add.add_argument(
+        "--api", choices=get_args(Api), default="chat", help="over which API (default: chat)"
+    )
     add.add_argument("--base-url", default="", help="where the provider id is not the address")
     add.add_argument("--flag", choices=get_args(Flag), help="only together with this")
     add.add_argument("--schema", default="", metavar="DIGEST", help="only this schema (sha256)")

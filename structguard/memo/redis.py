@@ -52,6 +52,16 @@ def _anywhere() -> str:
     return str(random.getrandbits(50))
 
 
+def _named(url: str) -> str:
+    try:
+        return f"{url.partition(':')[0]}://{endpoint_id(url)}"
+    except ValueError as error:  # the text is not repeated: it may hold a password
+        raise ValueError(
+            "a memo URL of Redis is redis://HOST[:PORT][/DB] or rediss://…; this one names no host,"
+            " or a port that is none"
+        ) from error
+
+
 class RedisStore:
     """Opened when first asked something. `url` is `redis://…` or `rediss://…`."""
 
@@ -62,7 +72,7 @@ class RedisStore:
             import redis  # noqa: PLC0415  an extra
         except ImportError as error:
             raise MissingExtra("a memo in Redis", "redis") from error
-        self.name: str = f"{url.partition(':')[0]}://{endpoint_id(url)}"
+        self.name: str = _named(url)
         self._limit = limit
         self._client: Redis = redis.Redis.from_url(
             url, decode_responses=True, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT

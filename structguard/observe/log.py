@@ -97,8 +97,8 @@ def _remembered(event: ev.RefusalRemembered, who: str, why: str) -> str:
     until = "until forgotten" if event.expires_in is None else f"for {_duration(event.expires_in)}"
     advice = f" {event.advice}" if event.advice else ""
     return (
-        f"{who} refused {event.format} ({refusal.scope.value}): {why}. Answers are read without"
-        f" it; {reach} {until}.{advice} To forget: structguard memo forget --provider"
+        f"{who} refused {event.format} ({refusal.scope.value}): {why}. The same call without it was"
+        f" answered; {reach} {until}.{advice} To forget: structguard memo forget --provider"
         f" {event.provider!r} --model {event.model!r}"
     )
 

@@ -16,8 +16,8 @@ from structguard.providers.routes import FixedRouter, ignore_api
 from structguard.providers.settings import (
     TIMEOUT,
     Common,
-    Settings,
     checked_base,
+    checked_common,
     checked_key,
     environ,
     missing,
@@ -57,7 +57,7 @@ class Anthropic:
         api: str | None = None,
         **common: Unpack[Common],
     ) -> None:
-        settings = Settings(**common)
+        settings = checked_common(type(self), common)
         self._url = checked_base(base_url)
         key = checked_key(api_key)
         has_key = key is not None or {"x-api-key", "authorization"} & settings.headers.keys()

@@ -17,9 +17,9 @@ from structguard.providers.routes import FixedRouter, ignore_api
 from structguard.providers.settings import (
     TIMEOUT,
     Common,
-    Settings,
     bearer,
     checked_base,
+    checked_common,
     checked_key,
     environ,
     read,
@@ -61,7 +61,7 @@ class Bedrock:
         **common: Unpack[Common],
     ) -> None:
         require_botocore()
-        settings = Settings(**common)
+        settings = checked_common(type(self), common)
         if not region or not region.replace("-", "").isalnum():
             raise ValueError(f"region must be an AWS region such as us-east-1, got {region!r}")
         key = checked_key(api_key)

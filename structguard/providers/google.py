@@ -28,9 +28,9 @@ from structguard.providers.seams import Authorise
 from structguard.providers.settings import (
     TIMEOUT,
     Common,
-    Settings,
     bearer,
     checked_base,
+    checked_common,
     checked_key,
     environ,
     missing,
@@ -79,7 +79,7 @@ class Google:
         api: str | None = None,
         **common: Unpack[Common],
     ) -> None:
-        settings = Settings(**common)
+        settings = checked_common(type(self), common)
         key = checked_key(api_key)
         self._vertex = location is not None
         if location is None and (project is not None or credentials is not None):

@@ -20,9 +20,9 @@ from structguard.providers.routes import FixedRouter
 from structguard.providers.settings import (
     TIMEOUT,
     Common,
-    Settings,
     bearer,
     checked_base,
+    checked_common,
     checked_key,
     environ,
     missing,
@@ -59,7 +59,7 @@ class OpenAI:
         models: Mapping[str, WireOptions] | None = None,
         **common: Unpack[Common],
     ) -> None:
-        settings = Settings(**common)
+        settings = checked_common(type(self), common)
         self._url = checked_base(base_url)
         key = checked_key(api_key)
         has_key = key is not None or "authorization" in settings.headers

@@ -29,6 +29,7 @@ from structguard.providers.settings import (
     Settings,
     bearer,
     checked_base,
+    checked_common,
     checked_key,
     environ,
     read,
@@ -87,7 +88,7 @@ class OpenAICompat:
             base_url = base_url or transport.base_url
         if key is not None and credentials is not None:
             raise ValueError("give api_key or credentials, not both")
-        settings = Settings(**common)
+        settings = checked_common(type(self), common)
         self._endpoints = endpoints = _endpoints(base_url, responses_endpoint)
         self._base_url = endpoint_id(endpoints.base_url)
         name = settings.id or self._base_url

@@ -207,6 +207,27 @@ class Settings:
         )
 
 
+def checked_common(provider: type, common: Common) -> Settings:
+    """
+    What a provider was given beside its own arguments.
+
+    Raises:
+        TypeError: an argument that the provider has not, with the nearest one that it has.
+        ValueError: a value that cannot be used.
+    """
+    unknown = [name for name in common if name not in Settings.__slots__]
+    if not unknown:
+        return Settings(**common)
+    from difflib import get_close_matches  # noqa: PLC0415  on the way to an error only
+    from inspect import signature  # noqa: PLC0415
+
+    known = [*signature(provider).parameters, *Settings.__slots__]
+    known.remove("common")
+    nearest = get_close_matches(unknown[0], known, 1, 0.5)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else f"; it has {', '.join(sorted(known))}"
+    raise TypeError(f"{provider.__name__} has no argument {unknown[0]!r}{hint}")
+
+
 def missing(what: str) -> Authorise:
     """No credential: every call ends in an authentication error before anything is sent."""
 

@@ -49,8 +49,8 @@ def as_format(given: object) -> Format | None:
         return _format_of_dict(spec) if packed is None else _format_of_packed(packed)
     if type(given) in {str, bytes, bool, int, float, list, tuple, set}:
         raise TypeError(
-            "response_format must be a type, a JSON Schema or an OpenAI response_format dict,"
-            f" got {type(given).__name__}"
+            "a schema or response_format must be a type, a JSON Schema or an OpenAI response_format"
+            f" dict, got {type(given).__name__}"
         )
     return _format_of_type(given)
 

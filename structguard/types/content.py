@@ -140,7 +140,10 @@ class Message:
         )
         left = sorted(key for key, value in fields.items() if value is not None)
         if left:
-            raise ValueError(f"a {role} message has no place for {', '.join(map(repr, left))}")
+            raise ValueError(
+                f"a {role} message has no place for {', '.join(map(repr, left))}; it may hold role,"
+                " content, name, tool_call_id, tool_calls and reasoning"
+            )
         return message
 
 
@@ -188,7 +191,9 @@ def _part(given: object) -> Part:
         case "file" | "input_file":
             return _file(_mapping(part["file"], "file") if "file" in part else part)
         case other:
-            raise ValueError(f"unknown content part type {other!r}")
+            raise ValueError(
+                f"unknown content part type {other!r}: a part is a text, an image_url or a file"
+            )
 
 
 def _image(part: Mapping[str, object]) -> Image:

@@ -157,7 +157,10 @@ def _tool(given: Tool | Mapping[str, object]) -> Tool:
         raise TypeError(f"a tool must be a dict or a Tool, got {type(given).__name__}")
     function = as_mapping(tool.get("function", tool))
     if tool.get("type", "function") != "function" or function is None:
-        raise ValueError(f"only function tools are neutral, got type {tool.get('type')!r}")
+        raise ValueError(
+            f"only function tools go in tools, got type {tool.get('type')!r}: a vendor's own tools"
+            " go in hosted_tools"
+        )
     name = as_text(function.get("name"))
     parameters = as_mapping(function.get("parameters") or {"type": "object", "properties": {}})
     if name is None or parameters is None:

@@ -1,0 +1,76 @@
+"""A newcomer's mistakes: each message names what was given, and what to do next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import structguard as sg
+from structguard.cli import main
+from structguard.events import RefusalRemembered
+from structguard.observe import log_events
+from structguard.types import Refusal, Scope
+
+ask: Any = sg.Request  # the mistakes are what the type checkers would find
+compat: Any = sg.OpenAICompat
+chain: Any = sg.FallbackChain
+detect: Any = sg.detect_refusal
+SAID = [{"role": "user", "content": "hi"}]
+MISTAKES: list[tuple[Callable[[], object], str]] = [
+    (lambda: compat("http://x/v1", apikey="k"), "no argument 'apikey'; did you mean 'api_key'"),
+    (lambda: sg.Anthropic(timout=3), "did you mean 'timeout'"),  # type: ignore[call-arg]
+    (lambda: sg.OpenAI(quux=3), "it has api_key, base_url, clock, headers"),  # type: ignore[call-arg]
+    (lambda: chain([compat("http://x/v1")]), "takes Links, got OpenAICompat: write Link"),
+    (lambda: chain([sg.Link("x")]), "a Link takes a provider, got str"),  # type: ignore[arg-type]
+    (lambda: detect(400, {"error": {}}, sent="json_schema"), "raw bytes or text .* got dict"),
+    (lambda: sg.parse("7", 7), "a schema or response_format must be a type"),
+    (lambda: ask(messages=SAID, tools=[{"type": "web_search"}]), "go in hosted_tools"),
+    (lambda: ask(messages=[{"role": "user", "contents": "hi"}]), "'contents'; it may hold role,"),
+    (
+        lambda: ask(messages=[{"role": "user", "content": [{"type": "video"}]}]),
+        "a part is a text, an image_url or a file",
+    ),
+    (lambda: sg.Guard("redis://"), r"redis://HOST\[:PORT\]\[/DB\] or rediss://…; this one names"),
+    (lambda: sg.Guard("sqlite:x"), "'disk:PATH', 'disk:' .* got 'sqlite:x'"),
+    (lambda: sg.wrap(object()), "structguard.guarded, for another SDK's client Guard.transport"),
+    (lambda: sg.Policy(mode="observ"), "'guard', 'observe', 'off', got 'observ'"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("mistake", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
+def test_a_mistake_is_told_with_what_to_do(mistake: Callable[[], object], said: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=said):
+        mistake()
+
+
+def test_a_new_entry_is_told_with_what_happened_and_how_to_undo_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    refusal = Refusal(Scope.CAPABILITY, "not_supported", "response_format", "not supported")
+    event = RefusalRemembered(
+        provider="p", model="m", format="json_schema", refusal=refusal, expires_in=86400.0
+    )
+    with caplog.at_level(logging.WARNING, "structguard"):
+        log_events(event)
+    told = caplog.records[0].getMessage()
+    assert "The same call without it was answered; json_schema is left out of its calls" in told
+    assert "To forget: structguard memo forget --provider 'p' --model 'm'" in told
+
+
+@pytest.mark.parametrize("action", ["list", "forget", "add", "path"])
+def test_every_action_of_the_memo_says_what_it_does(
+    action: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["memo", action, "--help"]) == 0
+    head = capsys.readouterr().out.split("options:")[0].split("\n\n")
+    assert any(part.rstrip().endswith(".") for part in head[1:])
+
+
+def test_every_argument_of_memo_add_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["memo", "add", "--help"])
+    told = capsys.readouterr().out
+    for about in ("the model's name", "what it cannot do (default", "over which API (default"):
+        assert about in told
