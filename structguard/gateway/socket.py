@@ -7,6 +7,7 @@ Source: the Open Responses document (2026-04-24), WebSocket mode; spec gateway "
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -50,7 +51,7 @@ class Sockets:
             caller = self.core.caller(exchange)
             self._check_room()
         except ApiError as error:
-            await _reject(exchange, error)
+            await reject(exchange, error)
             return
         await exchange.send({"type": "websocket.accept"})
         connection = _Connection(self, exchange, caller)
@@ -76,7 +77,7 @@ class Sockets:
             raise ApiError(429, "as many WebSockets are open as may be", "rate_limit_error")
 
 
-async def _reject(exchange: Exchange, error: ApiError) -> None:
+async def reject(exchange: Exchange, error: ApiError) -> None:
     """A handshake that is refused, with its HTTP reply where the server can send one."""
     if "websocket.http.response" not in (exchange.scope.get("extensions") or {}):
         await exchange.send({"type": "websocket.close", "code": 1008})
@@ -201,12 +202,10 @@ class _Connection:
         )
         run = await endpoint.prepared(turn, self.caller, self.local)
         async with endpoint.streaming(run) as (blocks, _):
-            async for block in blocks:
-                for event in map(object_of, raw_events(block)):
-                    if event is not None:
-                        await self._send(event)
-                        if event.get("type") == "response.failed":
-                            self._forget(as_text(body.get("previous_response_id")))
+            async for event in _events(blocks):
+                await self._send(event)
+                if event.get("type") == "response.failed":
+                    self._forget(as_text(body.get("previous_response_id")))
         return turn.served
 
     async def _prewarm(self, body: dict[str, object]) -> None:
@@ -246,3 +245,19 @@ class _Connection:
     async def _tell(self, error: ApiError) -> None:
         told = {**error.error, "code": error.code or error.type}  # here the code is required
         await self._send({"type": "error", "status": error.status, "error": told})
+
+
+async def _events(blocks: AsyncIterator[bytes]) -> AsyncIterator[dict[str, object]]:
+    """A response's events. An error is left to the response.failed after it: either ends a turn."""
+    number: object = None
+    async for block in blocks:
+        for event in map(object_of, raw_events(block)):
+            match event:
+                case None:
+                    pass
+                case {"type": "error"}:
+                    number = event.get("sequence_number") if number is None else number
+                case {"type": "response.failed"} if number is not None:
+                    yield {**event, "sequence_number": number}
+                case _:
+                    yield event

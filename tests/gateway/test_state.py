@@ -168,6 +168,18 @@ def test_a_failed_turn_evicts_what_it_referenced(
     assert again["error"]["code"] == "previous_response_not_found"
 
 
+def test_a_turn_that_breaks_on_its_way_ends_once(
+    socket: ClientConnection, gateway: Running
+) -> None:
+    first = turn(socket, model="text", input="One?", store=False)[-1]["response"]
+    events = turn(socket, model="breaks", input="Two?", previous_response_id=first["id"])
+    assert "error" not in {event["type"] for event in events}
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    assert check_resource(events[-1]["response"])["error"]["message"]
+    stale = turn(socket, model="text", input="Three?", previous_response_id=first["id"])
+    assert stale[-1]["error"]["code"] == "previous_response_not_found"
+
+
 def test_a_prewarmed_turn_asks_no_model_and_can_be_built_on(
     socket: ClientConnection, served: Upstream
 ) -> None:
