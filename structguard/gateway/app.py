@@ -31,7 +31,7 @@ from structguard.gateway.metrics import Metrics
 from structguard.gateway.responses import ResponsesEndpoint
 from structguard.gateway.rest import Rest, route_of
 from structguard.gateway.serving import Serving
-from structguard.gateway.socket import Sockets
+from structguard.gateway.socket import Sockets, reject
 from structguard.gateway.store import open_store
 from structguard.gateway.sweep import Sweeper
 from structguard.gateway.turn import Turn
@@ -255,7 +255,8 @@ class Gateway:
     async def _websocket(self, exchange: Exchange) -> None:
         if self.sockets is None or exchange.scope["path"] != "/v1/responses":
             await exchange.receive()
-            await exchange.send({"type": "websocket.close", "code": 1008})
+            text = "WebSockets are not offered here"
+            await reject(exchange, ApiError(404, text, code="not_found"))
             return
         await self.sockets.serve(exchange)
 

@@ -17,6 +17,8 @@ from structguard.errors import ProviderError, redact
 from structguard.types import Api, Failure, Kind
 
 INVALID = "invalid_request_error"
+_TOO_DEEP = "Recursion limit reached"
+"""What orjson says of JSON that it has read (1024 levels) and cannot write (254)."""
 
 
 @dataclass(eq=False)
@@ -110,5 +112,8 @@ def failed(error: Exception, api: Api, *, own_key: bool) -> ApiError:
             return of_provider(error, api, own_key=own_key)
         case AnswerChanged():
             return unusable()
+        case TypeError() if str(error) == _TOO_DEEP:
+            text = "the body is nested too deeply: 250 levels are read"
+            return ApiError(400, text, code="invalid_json")
         case _:
             return ApiError(500, "the gateway failed; its log says why", "server_error", code="bug")

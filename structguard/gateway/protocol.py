@@ -9,9 +9,11 @@ stages); spec gateway "Requests", "Scale and faults".
 from __future__ import annotations
 
 import asyncio  # noqa: TID251  a protocol is asyncio's own
+import re
 from typing import Any, Protocol, cast
 
 from uvicorn import Config
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
     HttpToolsProtocol,
@@ -26,6 +28,7 @@ from structguard.gateway.faults import ApiError
 _LINGER = 10.0  # seconds in which a client that still sends may go on, and read its answer
 _SLACK = 16 * 1024  # bytes of a head beside its headers' names and values
 _WEBSOCKETS = 128, 8190  # headers, and bytes of one, that the WebSocket library takes
+_OFFERED = re.compile(rb"\r\nupgrade:(?!\s*websocket\s*\r\n)", re.IGNORECASE)
 
 
 class App(Protocol):
@@ -87,6 +90,8 @@ class HttpConnection(HttpToolsProtocol):
             if self._head > self._limits.header_bytes + _SLACK:
                 self._refuse(_large())
                 return
+            if not self._head and b"pgrade:" in data:
+                data = _without_offers(data)
             self._head += len(data)
         super().data_received(data)
         cycle = cast("RequestResponseCycle | None", self.cycle)
@@ -192,6 +197,12 @@ class SocketConnection(WebSocketsSansIOProtocol):
         if not self.handshake_complete or self.close_sent:
             super().shutdown()
 
+    async def send(self, message: ASGISendEvent) -> None:
+        """A handshake that was refused is over too: uvicorn would call that an error of the app."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body":
+            self.handshake_complete = True
+
 
 class _Lingering:
     """A transport whose `close` is its connection's."""
@@ -207,6 +218,15 @@ class _Lingering:
     def is_closing(self) -> bool:
         """As the transport; answered and waiting is closing too."""
         return self._connection.lingers or self._raw.is_closing()
+
+
+def _without_offers(data: bytes) -> bytes:
+    """
+    A head without the offer of another protocol, such as HTTP/2 from Java's client: nobody has to take
+    it (RFC 9110 §7.8), but the parser would take the body for that protocol's.
+    """
+    head, end, body = data.partition(b"\r\n\r\n")
+    return _OFFERED.sub(b"\r\nx-upgrade:", head + end) + body
 
 
 def _large() -> ApiError:
