@@ -19,6 +19,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from structguard.errors import StructguardError
 from structguard.service import Clock
@@ -221,6 +222,7 @@ def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+@lru_cache(maxsize=1024)
 def _scope(digest: str) -> str:
     """What stands for a credential in stores: not the digest by which it is known."""
     return hashlib.sha256(f"structguard scope {digest}".encode()).hexdigest()[:32]

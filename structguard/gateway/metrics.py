@@ -14,12 +14,12 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from structguard.errors import MissingExtra
 from structguard.gateway.numbers import Histogram, Numbers, Traffic
+from structguard.gateway.series import Count, Durations, OwnSeries, Series, SharedSeries
 from structguard.observe.prometheus import PrometheusSink
 from structguard.service import Clock
 from structguard.types import Kind
@@ -83,44 +83,22 @@ class Metrics:
         self._recent = _Recent(clock)
         self.sink: PrometheusSink = PrometheusSink(registry)
 
-        def histogram(name: str, about: str, *labels: str) -> library.Histogram:
-            return library.Histogram(
-                f"structguard_{name}", about, labels, buckets=BOUNDS, registry=registry
-            )
+        made: Series = OwnSeries(registry) if workers_dir is None else SharedSeries(registry)
 
-        def counter(name: str, about: str, *labels: str) -> library.Counter:
-            return library.Counter(f"structguard_{name}", about, labels, registry=registry)
+        def counter(name: str, about: str, *labels: str) -> Count:
+            return made.counter(f"structguard_{name}", about, *labels)
 
-        # each series is looked up once: the library's own look-up costs more than the count
-        self._requests = cache(
-            counter("requests", "Requests answered", "endpoint", "status").labels
-        )
-        self._seconds = cache(
-            histogram("request_seconds", "From request to last byte", "endpoint").labels
-        )
-        self._first = cache(
-            histogram("first_byte_seconds", "From request to first byte", "endpoint").labels
-        )
-        self._upstream = cache(
-            histogram("upstream_seconds", "One exchange with a provider", "provider").labels
-        )
-        self._asked = cache(
-            counter("upstream_requests", "Requests sent", "provider", "status").labels
-        )
-        self._formats = cache(
-            counter("formats", "Replies to requests that carried a format", "enforced").labels
-        )
-        self._read = cache(
-            counter("replies_read", "How the JSON was found in a reply", "source").labels
-        )
-        in_flight = library.Gauge(
-            "structguard_in_flight",
-            "Requests being answered",
-            ("endpoint",),
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self._in_flight = cache(in_flight.labels)
+        def durations(name: str, about: str, label: str) -> Durations:
+            return made.durations(f"structguard_{name}", about, label, BOUNDS)
+
+        self._requests = counter("requests", "Requests answered", "endpoint", "status")
+        self._seconds = durations("request_seconds", "From request to last byte", "endpoint")
+        self._first = durations("first_byte_seconds", "From request to first byte", "endpoint")
+        self._upstream = durations("upstream_seconds", "One exchange with a provider", "provider")
+        self._asked = counter("upstream_requests", "Requests sent", "provider", "status")
+        self._formats = counter("formats", "Replies to requests that carried a format", "enforced")
+        self._read = counter("replies_read", "How the JSON was found in a reply", "source")
+        self._in_flight = made.gauge("structguard_in_flight", "Requests being answered", "endpoint")
 
     def shared_secret(self) -> bytes:
         """Random bytes, the same in all workers of one `structguard serve`."""
@@ -130,7 +108,7 @@ class Metrics:
 
     def started(self, endpoint: str) -> None:
         """A request has arrived; `endpoint` is a route, never a path that a client made up."""
-        self._in_flight(endpoint).inc()
+        self._in_flight(1, endpoint)
 
     def finished(
         self,
@@ -147,21 +125,21 @@ class Metrics:
 
         `enforced` and `source` are for replies to requests that carried a format.
         """
-        self._in_flight(endpoint).dec()
-        self._requests(endpoint, str(status)).inc()
-        self._seconds(endpoint).observe(seconds)
+        self._in_flight(-1, endpoint)
+        self._requests(1, endpoint, str(status))
+        self._seconds(seconds, endpoint)
         self._recent.count(failed=status >= 500)
         if first_byte is not None:
-            self._first(endpoint).observe(first_byte)
+            self._first(first_byte, endpoint)
         if enforced is not None:
-            self._formats(_WORDS[enforced]).inc()
+            self._formats(1, _WORDS[enforced])
         if source is not None:
-            self._read(source).inc()
+            self._read(1, source)
 
     def upstream(self, *, provider: str, status: int | None, seconds: float) -> None:
         """One exchange with a provider is over; `status` None where there was no HTTP answer."""
-        self._upstream(provider).observe(seconds)
-        self._asked(provider, "none" if status is None else str(status)).inc()
+        self._upstream(seconds, provider)
+        self._asked(1, provider, "none" if status is None else str(status))
 
     def render(self) -> tuple[bytes, str]:
         """The metrics of all workers in Prometheus' text format, and its content type."""
