@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -222,3 +224,12 @@ def test_every_flag_on_the_page_exists() -> None:
 
 def test_every_behaviour_of_the_refusing_endpoint_is_named() -> None:
     assert missing([*BEHAVIOURS, *SAYS], section("how-to/testing.md")) == []
+
+
+def test_every_dependency_is_on_its_page_with_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    names = {re.match(r"[\w-]+", one).group() for one in asked}  # type: ignore[union-attr]
+    page = (DOCS / "dependencies.md").read_text(encoding="utf-8")
+    assert sorted(name for name in names if not re.search(rf"\b{name}\b", page)) == []
+    assert missing(project["optional-dependencies"], page) == []
