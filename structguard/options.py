@@ -13,6 +13,7 @@ from structguard.types import as_iterable
 
 Mode = Literal["guard", "observe", "off"]
 PromptMode = Literal["auto", "never", "always"]
+Unusable = Literal["text", "error"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +25,9 @@ class Policy:
     degrading. `expiry` None = never. `unnamed` also rescues 400/422 that say nothing.
     `also_statuses` admits servers that refuse with other statuses (500, 501). `ignored_after` is
     the number of prose answers in a row after which the schema goes into the prompt too (0 = off).
-    `retry_floor` is the least time left for which a second send is worth it. `require_json` raises
-    for a whole reply that holds no JSON, instead of handing it on as it came (wrap and transports
-    only: the other faces change no text): for callers that check nothing themselves.
+    `retry_floor` is the least time left for which a second send is worth it. `on_unusable`: a whole
+    reply that holds no JSON is handed on as it came ("text") or is an error (wrap and transports
+    only: the other faces change no text), which suits callers that check nothing themselves.
 
     Raises:
         ValueError, TypeError: a value outside its range, named.
@@ -40,12 +41,13 @@ class Policy:
     ignored_after: int = 0  # answers
     prompt: PromptMode = "auto"
     retry_floor: float = 0.25  # seconds
-    require_json: bool = False
+    on_unusable: Unusable = "text"
 
     def __post_init__(self) -> None:
         _one_of("mode", self.mode, get_args(Mode))
         _one_of("prompt", self.prompt, get_args(PromptMode))
-        for name in ("require_enforced", "unnamed", "require_json"):
+        _one_of("on_unusable", self.on_unusable, get_args(Unusable))
+        for name in ("require_enforced", "unnamed"):
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise TypeError(f"{name} must be True or False, got {value!r}")

@@ -184,7 +184,7 @@ def any_llm(at: Setting) -> object:
 
 CHECKS = Policy(also_statuses=frozenset({500}), ignored_after=1)
 """For a client that checks the answer itself, and asks again by its own rules."""
-HANDS_ON = Policy(also_statuses=frozenset({500}), ignored_after=1, require_json=True)
+HANDS_ON = Policy(also_statuses=frozenset({500}), ignored_after=1, on_unusable="error")
 """For one that hands on what it got: text, None, or an empty turn."""
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from benchmarks.compare.clients import CLIENTS, HANDS_ON
+from benchmarks.compare.clients import CLIENTS
 from benchmarks.compare.endpoints import BEHAVIOURS, QUESTION
 from benchmarks.compare.outcome import Outcome, Pair, Verdict
 
@@ -55,7 +55,7 @@ _NOTES = """\
   `ignored_after=1` puts it there from the second send on. The first has nothing to give, and the error says so, unless
   the framework asks again by itself: pydantic-ai shows its schema then, and instructor's second attempt is a second send.
 - **None, prose or an empty turn as an answer.** A client that checks nothing hands on what it got, and openai-agents asks
-  an empty endpoint ten times. `Policy(require_json=True)` makes a reply without JSON an error at once. Leave it off where
+  an empty endpoint ten times. `Policy(on_unusable="error")` makes a reply without JSON an error at once. Leave it off where
   the framework asks again by itself, as in the columns instructor and pydantic-ai.
 - **500.** A server error may be a passing fault, so the refusal is believed from the second rescue on: the second call
   still costs two requests, the third costs one.
@@ -112,13 +112,13 @@ def _ways(versions: Mapping[str, str]) -> str:
         "## How each is guarded\n",
         (
             "`guard = structguard.Guard(policy=structguard.Policy(also_statuses={500}, ignored_after=1))`, and"
-            " `require_json=True` where the column says so.\n"
+            ' `on_unusable="error"` where the column says so.\n'
         ),
-        _row(["client", "version", "with structguard", "`require_json`"]),
+        _row(["client", "version", "with structguard", "`on_unusable`"]),
         _row(["---"] * 4),
     ]
     for client in CLIENTS.values():
-        required = "yes" if client.policy is HANDS_ON else "no"
+        required = f"`{client.policy.on_unusable}`"
         lines.append(_row([client.name, versions[client.package], client.how, required]))
     lines.append(
         f"\nBeside them: openai {versions['openai']} (instructor's bound on jiter keeps it there), pydantic {versions['pydantic']}."

@@ -154,7 +154,7 @@ class Turn:
         if source is None and promote(reply, api, self._asked):
             source, changed, has_text = SOURCE, True, True
         self.source = source
-        lacks = self.policy.require_json and source is None
+        lacks = self.policy.on_unusable == "error" and source is None
         self.unread = no_json(reply, api) if lacks else None
         watched = self.policy.ignored_after and has_text and is_answer(reply, api)
         return Sent(
@@ -249,7 +249,7 @@ class Turn:
         self._amend = amended
         if self.unread is None:
             return response
-        error = {"message": self.unread, "type": "bad_response", "code": 502}
+        error = {"message": self.unread, "type": "upstream_error", "code": "unusable_answer"}
         return instead_of(response, json.dumps({"error": error}).encode(), status=502)
 
     def read(self, source: str | None) -> None:

@@ -59,7 +59,7 @@ class Exchange:
     """
     One send. `answered` and `prose` are what the flow asks about the reply, `source` how its text was
     read; `on_source` is told what is only known once a stream or raw reply has been read. `heals`:
-    are replies looked into, `raw`: does the caller want the raw one, `require_json`: is a whole reply
+    are replies looked into, `raw`: does the caller want the raw one, `must_hold_json`: is a whole reply
     without any an error. `unfit` is what is wrong with a reply that came: the send succeeded.
     """
 
@@ -67,7 +67,7 @@ class Exchange:
     client: OpenAI | AsyncOpenAI
     confirm: bool
     watch_prose: bool
-    require_json: bool
+    must_hold_json: bool
     heals: bool
     raw: bool
     options: FinalRequestOptions = field(repr=False)  # prompt and headers
@@ -127,8 +127,8 @@ class Exchange:
         self._note(reply, source)
         try:
             parsed = reply if isinstance(self.parser, NotGiven) else self.parser(reply)
-            if self.require_json and source is None:
-                self._must_hold_json(reply)
+            if self.must_hold_json and source is None:
+                self._hold_to_json(reply)
         except Exception as error:
             if self.raw:
                 raise
@@ -148,7 +148,7 @@ class Exchange:
             source = SOURCE
         return source
 
-    def _must_hold_json(self, reply: Any) -> None:
+    def _hold_to_json(self, reply: Any) -> None:
         message, body = no_json(reply, self.call.api), plain(reply)
         if message is None:
             return

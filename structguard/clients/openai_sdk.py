@@ -134,7 +134,7 @@ class _Turn:
             client=self.guard.client,
             confirm=effect.confirm,
             watch_prose=bool(self.guard.policy.ignored_after),
-            require_json=self.guard.policy.require_json,
+            must_hold_json=self.guard.policy.on_unusable == "error",
             heals=self.heals,
             raw=self.raw,
             options=options,

@@ -82,6 +82,7 @@ def test_watching_nests_and_ends() -> None:
     [
         ({"mode": "on"}, "mode must be one of"),
         ({"prompt": "maybe"}, "prompt must be one of"),
+        ({"on_unusable": "raise"}, "on_unusable must be one of"),
         ({"expiry": 0}, "expiry must be more than 0"),
         ({"expiry": "1d"}, "expiry must be a number"),
         ({"retry_floor": -1}, "retry_floor must be at least 0"),

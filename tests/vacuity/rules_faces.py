@@ -18,7 +18,7 @@ WRAP_FAULTS = "tests/clients/test_wrap_faults.py"
 STREAM_FAULTS = "tests/clients/test_wrap_stream_faults.py"
 GUARDED_FAULTS = "tests/clients/test_guarded_faults.py"
 REPLIES, THOUGHTS = "structguard/clients/replies.py", "structguard/clients/thoughts.py"
-REQUIRE, THOUGHT_TESTS = "tests/clients/test_require_json.py", "tests/clients/test_thoughts.py"
+UNUSABLE, THOUGHT_TESTS = "tests/clients/test_on_unusable.py", "tests/clients/test_thoughts.py"
 
 
 def one(name: str, file: str, old: str, new: str, tests: str, only: str) -> Mutation:
@@ -279,19 +279,19 @@ MUTATIONS = [
         "twice",
     ),
     one(
-        "require_json lets silence pass",
+        "wrap lets an unusable answer pass",
         REPLY,
-        "if self.require_json and source is None:",
+        "if self.must_hold_json and source is None:",
         "if False:",
-        REQUIRE,
+        UNUSABLE,
         "raises or never_gives_none",
     ),
     one(
-        "require_json refuses a decline and a call",
+        "on_unusable refuses a decline and a call",
         REPLIES,
         "    if calls_or_declines(reply, api):\n        return None\n    length",
         "    length",
-        REQUIRE,
+        UNUSABLE,
         "an_answer_passes",
     ),
     one(

@@ -142,11 +142,11 @@ MUTATIONS = [
         ASYNC,
     ),
     one(
-        "require_json lets silence pass",
+        "lets an unusable answer pass",
         REPLY,
-        "lacks = self.policy.require_json and source is None",
+        'lacks = self.policy.on_unusable == "error" and source is None',
         "lacks = False",
         "502_that_says_so",
-        "tests/clients/test_require_json.py",
+        "tests/clients/test_on_unusable.py",
     ),
 ]

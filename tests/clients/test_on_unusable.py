@@ -1,4 +1,4 @@
-"""`Policy(require_json=True)`: a whole reply that holds no JSON is an error that says so."""
+"""`Policy(on_unusable="error")`: a whole reply that holds no JSON is an error that says so."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def wrapped(upstream: Upstream, memo: Memo, keep: ExitStack) -> Callable[..., Op
 
 @pytest.fixture
 def client(wrapped: Callable[..., OpenAI]) -> OpenAI:
-    return wrapped(require_json=True)
+    return wrapped(on_unusable="error")
 
 
 def ask(client: Any, **more: Any) -> Any:
@@ -112,7 +112,7 @@ async def test_an_async_client_raises_too(
 ) -> None:
     upstream.answers(chat(None))
     async with AsyncOpenAI(base_url=upstream.base_url, api_key="k", max_retries=0) as plain:
-        safe = sg.wrap(plain, memo=memo, policy=sg.Policy(require_json=True))
+        safe = sg.wrap(plain, memo=memo, policy=sg.Policy(on_unusable="error"))
         with pytest.raises(openai.APIResponseValidationError, match="it is empty"):
             await ask(safe)
 
@@ -131,7 +131,7 @@ def test_a_rescue_answered_in_prose_raises_from_the_refusal_and_is_remembered(
 def test_prose_is_counted_before_it_raises(
     wrapped: Callable[..., OpenAI], upstream: Upstream
 ) -> None:
-    client = wrapped(require_json=True, ignored_after=1)
+    client = wrapped(on_unusable="error", ignored_after=1)
     upstream.answers(chat("Bonn, I think."), chat(FENCED))
     with pytest.raises(openai.APIResponseValidationError):
         ask(client)
@@ -144,7 +144,7 @@ def test_a_transport_hands_on_a_502_that_says_so(
     upstream: Upstream, memo: Memo, reply: dict[str, object], told: str
 ) -> None:
     upstream.answers((400, REFUSED), reply, chat(FENCED))
-    guard = sg.Guard(memo=memo, policy=sg.Policy(require_json=True))
+    guard = sg.Guard(memo=memo, policy=sg.Policy(on_unusable="error"))
     asked = {"model": "m", "messages": MESSAGES, "response_format": FORMAT}
     with httpx2.Client(transport=guard.transport()) as client, sg.watch() as calls:
         got = client.post(f"{upstream.base_url}/chat/completions", json=asked)
@@ -157,7 +157,7 @@ def test_a_transport_hands_on_a_502_that_says_so(
 
 def test_a_transport_raises_the_sdks_own_error_for_it(upstream: Upstream, memo: Memo) -> None:
     upstream.answers(chat(None))
-    guard = sg.Guard(memo=memo, policy=sg.Policy(require_json=True))
+    guard = sg.Guard(memo=memo, policy=sg.Policy(on_unusable="error"))
     http = httpx2.Client(transport=guard.transport())
     with OpenAI(base_url=upstream.base_url, api_key="k", max_retries=0, http_client=http) as client:
         with pytest.raises(openai.InternalServerError, match="holds no JSON: it is empty"):
