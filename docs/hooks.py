@@ -1,3 +1,4 @@
+# ruff: noqa: INP001  mkdocs loads it by its path
 """What the pages leave out of the docstrings: where in the design a rule is written down."""
 
 import re
