@@ -10,7 +10,8 @@ import pytest
 
 from tests.clients_gateway.world import Family, Seen, run
 
-collect_ignore = [] if os.environ.get("STRUCTGUARD_CLIENTS") else ["test_families.py"]
+HEAVY = ["test_families.py", "test_agents.py"]
+collect_ignore = [] if os.environ.get("STRUCTGUARD_CLIENTS") else HEAVY
 
 
 @pytest.fixture(scope="session")

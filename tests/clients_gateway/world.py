@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,14 +36,6 @@ TREATMENTS: Mapping[str, str] = {"enforces": "enforce", "refuses": "refuse400", 
 """How an upstream treats a format, and the behaviour that plays it."""
 _OTHER: Mapping[Wire, Wire] = {"chat": "responses", "responses": "chat"}
 _CONFIG = """\
-[providers.same]
-base_url = "{url}"
-[providers.chat]
-base_url = "{url}"
-api = "chat"
-[providers.responses]
-base_url = "{url}"
-api = "responses"
 [endpoints.responses]
 enabled = true
 [endpoints.chat_completions]
@@ -56,8 +48,6 @@ url = "disk:{place}/store"
 token_envs = ["GATEWAY_TOKEN"]
 [log]
 level = "warning"
-[models]
-{models}
 """
 
 
@@ -109,7 +99,7 @@ def models_for(wire: Wire) -> Iterator[tuple[str, str, str]]:
         yield treatment, _OTHER[wire], f"{_OTHER[wire]}-{treatment}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Seen:
     """What a client got, by way and model, and what its requests came to at the upstream."""
 
@@ -129,23 +119,25 @@ class Seen:
 
 
 @contextmanager
-def gateway(endpoint: RefusingEndpoint, place: Path) -> Iterator[str]:
-    """A `structguard serve` process; its URL."""
+def gateway(
+    place: Path, providers: Mapping[str, Json], models: Mapping[str, str]
+) -> Iterator[str]:
+    """A `structguard serve` process over these providers; its URL."""
     config = place / "structguard.toml"
-    aliases = [
-        f'{provider}-{treatment} = "{provider}:{behaviour}"'
-        for provider in ("same", "chat", "responses")
-        for treatment, behaviour in TREATMENTS.items()
+    tables = {**{f"providers.{name}": table for name, table in providers.items()}, "models": models}
+    rows = [
+        line
+        for name, table in tables.items()
+        for line in (f"[{name}]", *(f'"{key}" = {json.dumps(v)}' for key, v in table.items()))
     ]
-    text = _CONFIG.format(url=endpoint.base_url, place=place, models="\n".join(aliases))
-    config.write_text(text)
+    config.write_text("\n".join([_CONFIG.format(place=place), *rows]))
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "structguard", "serve", "--config", str(config)]
     log = (place / "gateway.log").open("w")
     process = subprocess.Popen(  # noqa: S603  our own command
         [*command, "--port", str(port)],
-        env={**os.environ, "GATEWAY_TOKEN": TOKEN},
+        env={**os.environ, "GATEWAY_TOKEN": TOKEN, "K": "k"},
         stdout=log,
         stderr=log,
     )
@@ -174,32 +166,44 @@ def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 def run(family: Family, place: Path) -> Seen:
     """A client's whole program against a gateway of its own."""
     command = family.command()
-    jobs = [
-        {"way": way, "model": model}
-        for way, wire in family.ways.items()
-        for _, _, model in models_for(wire)
-    ]
+    jobs = [(way, model) for way, wire in family.ways.items() for _, _, model in models_for(wire)]
+    models = {
+        f"{provider}-{treatment}": f"{provider}:{behaviour}"
+        for provider in ("same", "chat", "responses")
+        for treatment, behaviour in TREATMENTS.items()
+    }
     with RefusingEndpoint("enforce", value=dict(family.own)) as endpoint:
-        with gateway(endpoint, place) as url:
-            told = {"url": f"{url}/v1", "token": TOKEN, "jobs": jobs, "place": str(place)}
-            (place / "jobs.json").write_text(json.dumps(told))
-            done = subprocess.run(  # noqa: S603  our own program
-                [*command, str(place / "jobs.json"), str(place / "answers.jsonl")],
-                env=_environment(place),
-                cwd=place,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=500,
-            )
-            posts = _posts(url)
-        asked = endpoint.requests
+        same = {"base_url": endpoint.base_url}
+        providers = {"same": same, **{wire: {**same, "api": wire} for wire in _OTHER}}
+        with gateway(place, providers, models) as url:
+            seen = play(command, url, jobs, place)
+        return replace(seen, asked=endpoint.requests)
+
+
+def play(command: list[str], url: str, jobs: Sequence[tuple[str, str]], place: Path) -> Seen:
+    """A program's jobs, each a way and a model."""
+    rows = [{"way": way, "model": model} for way, model in jobs]
+    told = {"url": f"{url}/v1", "token": TOKEN, "jobs": rows, "place": str(place)}
+    (place / "jobs.json").write_text(json.dumps(told))
+    done = subprocess.run(  # noqa: S603  our own program
+        [*command, str(place / "jobs.json"), str(place / "answers.jsonl")],
+        env=_environment(place),
+        cwd=place,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
     file = place / "answers.jsonl"
     lines = file.read_text().splitlines() if file.exists() else []
-    log = f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-    rows = [json.loads(line) for line in lines]
-    return Seen({(row["way"], row["model"]): row for row in rows}, asked, posts, log)
+    answers = [json.loads(line) for line in lines]
+    return Seen(
+        answers={(one["way"], one["model"]): one for one in answers},
+        asked=(),
+        posts=_posts(url),
+        log=f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}",
+    )
 
 
 def _posts(url: str) -> int:

@@ -1,5 +1,6 @@
 """
-One real upstream that speaks one of three wires, whole and streamed: words, or a call where tools are given.
+A real upstream that speaks one of three wires, whole and streamed: words, or a call where tools are given
+and nothing has answered one yet.
 
 Its resources are as bare as local servers make them: what the document requires beyond that is ours.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
@@ -24,36 +26,52 @@ ARGUMENTS = '{"location":"San Francisco, CA"}'
 PHASES = ("commentary", "final_answer")
 
 
-def _name(body: Json) -> str | None:
-    """The function to call, if there is one and nothing has answered it."""
-    tools = body.get("tools") or ()
-    if not tools:
-        return None
-    tool: Json = tools[0].get("function") or tools[0]
-    return str(tool["name"])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """What the model says, and with what it calls the first tool it is given."""
+
+    words: str = WORDS
+    arguments: str = ARGUMENTS
+
+    def name(self, body: Json) -> str | None:
+        """The function to call, if there is one and nothing has answered it."""
+        tools = body.get("tools") or ()
+        if not tools or _is_answered(body):
+            return None
+        tool: Json = tools[0].get("function") or tools[0]
+        return str(tool["name"])
 
 
-def _chat(body: Json) -> tuple[Json, list[str]]:
-    name = _name(body)
-    call = {"name": name, "arguments": ARGUMENTS}
+def _is_answered(body: Json) -> bool:
+    said = body.get("messages") or body["input"]
+    last: Json = said[-1] if isinstance(said, list) else {}
+    content: Any = last.get("content")
+    parts: list[Json] = content if isinstance(content, list) else []
+    kinds = {last.get("type"), last.get("role"), *(part.get("type") for part in parts)}
+    return bool(kinds & {"tool", "function_call_output", "tool_result"})
+
+
+def _chat(voice: Voice, body: Json) -> tuple[Json, list[str]]:
+    name = voice.name(body)
+    call = {"name": name, "arguments": voice.arguments}
     said: tuple[Json, str] = (
         ({"content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": call}]},
          "tool_calls")
         if name
-        else ({"content": WORDS}, "stop")
+        else ({"content": voice.words}, "stop")
     )  # fmt: skip
     return reply(*said), [*(_event(one) for one in chunks(*said)), "data: [DONE]\n\n"]
 
 
-def _responses(body: Json) -> tuple[Json, list[str]]:
+def _responses(voice: Voice, body: Json) -> tuple[Json, list[str]]:
     """Bare resources and events; the model `phases` labels its messages."""
-    name = _name(body)
+    name = voice.name(body)
     call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": name,
-            "arguments": ARGUMENTS, "status": "completed"}  # fmt: skip
+            "arguments": voice.arguments, "status": "completed"}  # fmt: skip
     phases: Iterable[Json] = (
         [{"phase": phase} for phase in PHASES] if body["model"] == "phases" else [{}]
     )
-    output = [call] if name else [_message(at, **more) for at, more in enumerate(phases)]
+    output = [call] if name else [_message(voice, at, **more) for at, more in enumerate(phases)]
     resource = {
         "id": f"resp_{uuid4().hex}", "object": "response", "created_at": 1_700_000_000, "model": "served",
         "status": "completed", "output": output,
@@ -63,20 +81,20 @@ def _responses(body: Json) -> tuple[Json, list[str]]:
     events: list[Json] = [{"type": "response.created", "response": begun}]
     events.append({"type": "response.in_progress", "response": begun})
     for at, item in enumerate(output):
-        events += _item_events(at, item)
+        events += _item_events(voice, at, item)
     events.append({"type": "response.completed", "response": resource})
     return resource, [
         _event({**event, "sequence_number": at}, named=True) for at, event in enumerate(events)
     ]
 
 
-def _message(at: int, **more: object) -> Json:
-    part = {"type": "output_text", "text": WORDS, "annotations": []}
+def _message(voice: Voice, at: int, **more: object) -> Json:
+    part = {"type": "output_text", "text": voice.words, "annotations": []}
     return {"type": "message", "id": f"msg_{at}", "role": "assistant", "status": "completed",
             "content": [part], **more}  # fmt: skip
 
 
-def _item_events(at: int, item: Json) -> Iterator[Json]:
+def _item_events(voice: Voice, at: int, item: Json) -> Iterator[Json]:
     place: Json = {"output_index": at, "item_id": item["id"]}
     empty: Json = {"content": []} if item["type"] == "message" else {"arguments": ""}
     opened = {**item, "status": "in_progress", **empty}
@@ -84,23 +102,27 @@ def _item_events(at: int, item: Json) -> Iterator[Json]:
     if item["type"] == "message":
         part, place = item["content"][0], {**place, "content_index": 0}
         yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
-        for start in range(0, len(WORDS), 6):
-            yield {"type": "response.output_text.delta", **place, "delta": WORDS[start : start + 6]}
-        yield {"type": "response.output_text.done", **place, "text": WORDS}
+        for start in range(0, len(voice.words), 6):
+            yield {
+                "type": "response.output_text.delta",
+                **place,
+                "delta": voice.words[start : start + 6],
+            }
+        yield {"type": "response.output_text.done", **place, "text": voice.words}
         yield {"type": "response.content_part.done", **place, "part": part}
     else:
         name = "response.function_call_arguments"
-        yield {"type": f"{name}.delta", **place, "delta": ARGUMENTS}
-        yield {"type": f"{name}.done", **place, "name": item["name"], "arguments": ARGUMENTS}
+        yield {"type": f"{name}.delta", **place, "delta": voice.arguments}
+        yield {"type": f"{name}.done", **place, "name": item["name"], "arguments": voice.arguments}
     yield {"type": "response.output_item.done", "output_index": at, "item": item}
 
 
-def _messages(body: Json) -> tuple[Json, list[str]]:
-    name = _name(body)
+def _messages(voice: Voice, body: Json) -> tuple[Json, list[str]]:
+    name = voice.name(body)
     block: Json = (
-        {"type": "tool_use", "id": "call_1", "name": name, "input": json.loads(ARGUMENTS)}
+        {"type": "tool_use", "id": "call_1", "name": name, "input": json.loads(voice.arguments)}
         if name
-        else {"type": "text", "text": WORDS}
+        else {"type": "text", "text": voice.words}
     )
     whole = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "served",
@@ -108,9 +130,9 @@ def _messages(body: Json) -> tuple[Json, list[str]]:
         "usage": {"input_tokens": 5, "output_tokens": 7},
     }  # fmt: skip
     delta: Json = (
-        {"type": "input_json_delta", "partial_json": ARGUMENTS}
+        {"type": "input_json_delta", "partial_json": voice.arguments}
         if name
-        else {"type": "text_delta", "text": WORDS}
+        else {"type": "text_delta", "text": voice.words}
     )
     empty: Json = {"input": {}} if name else {"text": ""}
     events: list[Json] = [
@@ -130,24 +152,27 @@ def _event(event: Json, *, named: bool = False) -> str:
     return f"{name}data: {json.dumps(event)}\n\n"
 
 
-_SPEAKERS: Mapping[str, tuple[str, Callable[[Json], tuple[Json, list[str]]]]] = MappingProxyType(
-    {
-        "chat": ("/v1/chat/completions", _chat),
-        "responses": ("/v1/responses", _responses),
-        "messages": ("/v1/messages", _messages),
-    }
+_SPEAKERS: Mapping[str, tuple[str, Callable[[Voice, Json], tuple[Json, list[str]]]]] = (
+    MappingProxyType(
+        {
+            "chat": ("/v1/chat/completions", _chat),
+            "responses": ("/v1/responses", _responses),
+            "messages": ("/v1/messages", _messages),
+        }
+    )
 )
 WIRES = tuple(_SPEAKERS)
+VOICE = Voice()
 
 
 @contextmanager
-def speaking(wire: str) -> Iterator[Json]:
+def speaking(wire: str, voice: Voice = VOICE) -> Iterator[Json]:
     """A running upstream of this wire: the provider's table for a gateway's configuration."""
     path, speak = _SPEAKERS[wire]
 
     def answer(request: Request) -> Response:
         body: Json = json.loads(request.get_data())
-        whole, events = speak(body)
+        whole, events = speak(voice, body)
         if body.get("stream"):
             return Response("".join(events), content_type="text/event-stream")
         return Response(json.dumps(whole), content_type="application/json")

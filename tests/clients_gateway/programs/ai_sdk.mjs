@@ -1,7 +1,7 @@
 // AI SDK: objects, whole and streamed, through three providers of models.
-import { ASK, City, load, main, token, url } from "./ways.mjs";
+import { ASK, City, load, main, token, url, z } from "./ways.mjs";
 
-const { Output, generateText, streamText } = await load("ai");
+const { Output, generateText, isStepCount, stepCountIs, streamText, tool } = await load("ai");
 const { createOpenAI } = await load("@ai-sdk/openai");
 const { createOpenAICompatible } = await load("@ai-sdk/openai-compatible");
 const { createOpenResponses } = await load("@ai-sdk/open-responses");
@@ -23,6 +23,18 @@ const streamed = (of) => async (model) => {
   return await stream.output;
 };
 
+const withATool = (of) => async (model) => {
+  const looked = [];
+  const lookUp = tool({
+    description: "Look a place up.",
+    inputSchema: z.object({ place: z.string() }),
+    execute: async ({ place }) => { looked.push(place); return "three floors"; },
+  });
+  const stopWhen = (isStepCount ?? stepCountIs)(5);
+  const done = await generateText({ model: of(model), ...asked, tools: { lookUp }, stopWhen });
+  return { ...done.output, looked: looked.join() };
+};
+
 await main({
   "openai.chat": whole(openai.chat),
   "openai.chat.stream": streamed(openai.chat),
@@ -32,4 +44,8 @@ await main({
   "compatible.chat.stream": streamed(compatible),
   "open-responses": whole(open),
   "open-responses.stream": streamed(open),
+  "tools.openai.chat": withATool(openai.chat),
+  "tools.openai.responses": withATool(openai.responses),
+  "tools.compatible.chat": withATool(compatible),
+  "tools.open-responses": withATool(open),
 });

@@ -5,7 +5,14 @@
 
 from __future__ import annotations
 
-from agents import Agent, OpenAIProvider, RunConfig, Runner, set_tracing_disabled
+from agents import (
+    Agent,
+    OpenAIProvider,
+    RunConfig,
+    Runner,
+    function_tool,
+    set_tracing_disabled,
+)
 from openai import AsyncOpenAI
 from ways import ASK, TOKEN, URL, City, main
 
@@ -38,6 +45,24 @@ def streamed(**options):
     return ask
 
 
+def with_a_tool(**options):
+    async def ask(model):
+        places = []
+
+        @function_tool
+        def look_up(place: str) -> str:
+            """Look a place up."""
+            places.append(place)
+            return "three floors"
+
+        config = RunConfig(model_provider=provider(**options))
+        agent = Agent(name="a", model=model, output_type=City, tools=[look_up])
+        done = await Runner.run(agent, ASK, run_config=config)
+        return {**done.final_output.model_dump(), "looked": ",".join(places)}
+
+    return ask
+
+
 main(
     {
         "chat": run(use_responses=False),
@@ -45,5 +70,8 @@ main(
         "responses": run(use_responses=True),
         "responses.stream": streamed(use_responses=True),
         "responses.websocket": run(use_responses=True, use_responses_websocket=True),
+        "tools.chat": with_a_tool(use_responses=False),
+        "tools.responses": with_a_tool(use_responses=True),
+        "tools.websocket": with_a_tool(use_responses=True, use_responses_websocket=True),
     }
 )

@@ -13,7 +13,7 @@ export const MESSAGES = [{ role: "user", content: ASK }];
 const here = createRequire(process.env.CLIENTS_NODE_HOME + "/");
 export const load = async (name) => import(pathToFileURL(here.resolve(name)).href);
 
-const { z } = await load("zod");
+export const { z } = await load("zod");
 export const City = z.object({ city: z.string(), n: z.number().int() });
 
 export async function main(ways) {
