@@ -111,6 +111,17 @@ compare: ## eight clients at twelve endpoints, with and without structguard; wri
 	@.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check --editable . $(COMPARE)
 	@.venv-compare/bin/python -m benchmarks.compare
 
+.PHONY: package
+package: ## build sdist and wheel, install the wheel alone, run the demo from it, rate its types
+	@test -x .venv-build/bin/python || $(PYTHON) -m venv .venv-build
+	@.venv-build/bin/python -m pip install --quiet --disable-pip-version-check build pyright
+	@rm -rf dist && .venv-build/bin/python -m build --outdir dist . >/dev/null && ls dist
+	@$(PYTHON) -m venv --clear .venv-wheel
+	@.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	@cd / && $(CURDIR)/.venv-wheel/bin/structguard demo >/dev/null && echo "the demo runs from the wheel"
+	@cd .venv-wheel && PATH="$$PWD/bin:$$PATH" ../.venv-build/bin/pyright --verifytypes structguard \
+	  --ignoreexternal | grep -E 'error:|score'
+
 lint: $(STAMP) ## formatter, linter, two type checkers, import contracts
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
