@@ -9,6 +9,7 @@ Exceptions of anybody's SDK, judged by duck typing: no SDK is imported here.
 | openai APIError inside a stream: `.body`, no response | `body.code`, else 400 | `{"error": body}` |
 | google-genai APIError: `.code`, `.details` | `.code` | `.details` |
 | aiohttp: `.status`, `.message` | `.status` | `.message` |
+| litellm, which refuses some formats before it sends: `.status_code`, no response | `.status_code` | `.message` |
 
 The raw text is judged, never an SDK's `.body` beside a response: SDKs unwrap it and lose the
 envelope. Only the exception itself is judged, never its cause. Source: spec guard §1.
@@ -27,6 +28,11 @@ from structguard.refusal.judge import detect_refusal
 from structguard.types import Api, Kind, Refusal, as_mapping
 
 _APIS: tuple[Api, ...] = ("chat", "responses", "messages", "converse", "generate_content")
+_SPOKEN = (
+    ("code", ("details", "message")),
+    ("status", ("message",)),
+    ("status_code", ("message",)),
+)
 _UNKNOWN = RequestFacts(sent="json_schema")  # what is assumed where no request can be read
 _NO_FORMAT = RequestFacts(sent=None)
 _OTHER_ADDRESSES = ("/images/", "/audio/")  # their response_format is no structured output
@@ -139,8 +145,8 @@ def _streamed(exc: BaseException) -> tuple[int, str] | None:
 
 
 def _plain(exc: BaseException) -> tuple[int, str] | None:
-    """google-genai's `.code` and `.details`, aiohttp's `.status` and `.message`."""
-    for status_name, body_names in (("code", ("details", "message")), ("status", ("message",))):
+    """What says its status and its words itself, and holds no response; see the table above."""
+    for status_name, body_names in _SPOKEN:
         status = _get(exc, status_name)
         if _is_status(status):
             for name in body_names:

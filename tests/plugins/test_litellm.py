@@ -69,3 +69,22 @@ async def test_without_the_guard_the_same_refusal_cools_the_deployment(anyio_bac
             )
         assert len(await cooling(routed)) == 1
         assert (refusing.count(), serving.count()) == (1, 3)
+
+
+def test_a_format_that_litellm_refuses_by_itself_costs_no_request(anyio_backend: str) -> None:
+    """Its `volcengine` provider knows no response_format; guarded, the function is called without."""
+    litellm = optional("litellm")
+    with RefusingEndpoint("enforce") as serving:
+        asked = {
+            "model": "volcengine/m",
+            "messages": [{"role": "user", "content": "hi"}],
+            "response_format": Answer,
+            "api_base": serving.base_url,
+            "api_key": "key",
+        }
+        with pytest.raises(litellm.UnsupportedParamsError):
+            litellm.completion(**asked)
+        safe = Guard(memo="memory:").guarded("volcengine")(litellm.completion)
+        for count in (1, 2):
+            assert "answer" in safe(**asked).choices[0].message.content
+            assert serving.count() == count

@@ -218,6 +218,13 @@ class TestShapes:
         assert not is_refusal(shaped(status=429, message="response_format is not supported"))
         assert not is_refusal(shaped(status=400, message=None))
 
+    def test_litellm_before_it_sends(self) -> None:
+        """Its own exception for a provider that does not take the format: there is no response."""
+        told = "volcengine does not support parameters: ['response_format'], for model=tiny"
+        assert is_refusal(shaped(status_code=400, message=told, response=None, body=None))
+        assert not is_refusal(shaped(status_code=429, message=told, response=None, body=None))
+        assert not is_refusal(shaped(status_code=400, message=f"{told[:36]}['top_k']"))
+
     def test_a_body_of_text_inside_a_stream(self) -> None:
         assert is_refusal(shaped(body="response_format is not supported"))
         assert not is_refusal(shaped(body=None))
