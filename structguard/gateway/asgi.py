@@ -7,7 +7,14 @@ Source: the ASGI specification, HTTP; spec gateway "Requests", order of checks.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+    MutableMapping,
+)
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -60,11 +67,16 @@ class Exchange:
     on_body: Callable[[], None] | None = None
     _named: dict[bytes, bytes] | None = None
 
-    def header(self, name: bytes) -> str | None:
-        """A request header by its lower-case name; the last where several came."""
+    @property
+    def named(self) -> Mapping[bytes, bytes]:
+        """The request's headers by lower-case names; the last where several came."""
         if self._named is None:
             self._named = dict(self.scope["headers"])
-        found = self._named.get(name)
+        return self._named
+
+    def header(self, name: bytes) -> str | None:
+        """A request header by its lower-case name."""
+        found = self.named.get(name)
         return None if found is None else found.decode("latin-1")
 
     @property
@@ -94,8 +106,8 @@ class Exchange:
         Raises:
             ApiError: 413 too large. Gone: the client left.
         """
-        length = self.header(b"content-length")
-        if length is not None and length.isdecimal() and int(length) > limits.body:
+        length = self.named.get(b"content-length")
+        if length is not None and length.isdigit() and int(length) > limits.body:
             raise _too_large(limits.body)
         whole = await self._read(limits.body)
         if self.on_body is not None:
@@ -132,11 +144,12 @@ class Exchange:
         status: int,
         body: bytes,
         headers: Mapping[str, str] | None = None,
+        told: Iterable[tuple[bytes, bytes]] = (),
         kind: tuple[bytes, bytes] = _JSON,
     ) -> None:
-        """A whole reply; JSON unless told otherwise."""
+        """A whole reply; JSON unless `kind` says otherwise; `told` are headers that are bytes already."""
         self.status = status
-        raw = [kind, (b"content-length", b"%d" % len(body)), *self.more]
+        raw = [kind, (b"content-length", b"%d" % len(body)), *self.more, *told]
         if headers:
             raw += encoded(headers)
         await self.send({"type": "http.response.start", "status": status, "headers": raw})

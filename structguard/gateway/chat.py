@@ -54,7 +54,7 @@ class ChatEndpoint:
             model = answer.model or turn.model
             reply = encode_reply(answer, id=new_id("chatcmpl"), model=model, created=now())
             body = orjson.dumps(reply)
-        await exchange.reply(200, body, turn.served.headers())
+        await exchange.reply(200, body, told=turn.served.raw_headers())
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> None:
         async with self.core.serving.stream(turn) as events:

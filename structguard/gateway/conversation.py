@@ -13,6 +13,7 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import orjson
 
@@ -117,6 +118,17 @@ class Conversations:
             log.warning("a response could not be stored: %s", error)
             return f"not stored: {error.told}"
         return ""
+
+
+def only_messages(body: Mapping[str, object]) -> bool:
+    """Whether a request's input is a text or messages: nothing to look up and nothing to check."""
+    given = body.get("input")
+    if isinstance(given, str):
+        return True
+    return isinstance(given, list) and all(
+        "role" in item and item.get("type", "message") == "message"
+        for item in cast("list[Mapping[str, object]]", given)
+    )
 
 
 def check_outputs(items: Sequence[object]) -> None:

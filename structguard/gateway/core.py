@@ -20,12 +20,7 @@ from structguard.memo import Memo
 from structguard.types import Api
 
 Fault = Callable[[dict[str, object]], tuple[str, str | None] | None]
-_MODES: Mapping[str | None, Mode] = {
-    None: "guard",
-    "guard": "guard",
-    "native": "native",
-    "off": "off",
-}
+_MODES: Mapping[bytes, Mode] = {b"guard": "guard", b"native": "native", b"off": "off"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,7 +92,7 @@ class Core:
             api=api,
             body=body,
             raw=raw,
-            mode=_mode(exchange.header(b"x-structguard-mode")),
+            mode=_mode(exchange.named.get(b"x-structguard-mode", b"guard")),
             timeout=_seconds(exchange.header(b"x-request-timeout")),
             scope=caller.scope,
         )
@@ -117,10 +112,8 @@ class Core:
 
     def client_headers(self, exchange: Exchange) -> None:
         """Note which of the client's headers may go upstream."""
-        found: dict[str, str] = {}
-        for name, raw in SAFE:
-            if (value := exchange.header(raw)) is not None:
-                found[name] = value
+        named = exchange.named
+        found = {name: named[raw].decode("latin-1") for name, raw in SAFE if raw in named}
         if self.auth.open and (key := exchange.header(b"authorization")) is not None:
             found["authorization"] = key
         CLIENT.set(found)
@@ -134,14 +127,16 @@ class Core:
         return failed(error, api, own_key=own)
 
 
-def _mode(given: str | None) -> Mode:
-    if given not in _MODES:
+def _mode(given: bytes) -> Mode:
+    mode = _MODES.get(given)
+    if mode is None:
+        shown = given.decode("latin-1")
         raise ApiError(
             400,
-            f"x-structguard-mode must be guard, native or off, got {given!r}",
+            f"x-structguard-mode must be guard, native or off, got {shown!r}",
             param="x-structguard-mode",
         )
-    return _MODES[given]
+    return mode
 
 
 def _seconds(given: str | None) -> float | None:

@@ -6,21 +6,13 @@ Source: the Open Responses document (2026-04-24), ResponseResource; spec gateway
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from structguard.types import Completion, as_mapping, as_sequence
 from structguard.wire.responses import encode_reply
-
-REQUIRED = frozenset(
-    {"id", "object", "created_at", "completed_at", "status", "incomplete_details", "model",
-     "previous_response_id", "instructions", "output", "error", "tools", "tool_choice",
-     "truncation", "parallel_tool_calls", "text", "top_p", "presence_penalty",
-     "frequency_penalty", "top_logprobs", "temperature", "reasoning", "usage",
-     "max_output_tokens", "max_tool_calls", "store", "background", "service_tier", "metadata",
-     "safety_identifier", "prompt_cache_key"}
-)  # fmt: skip
 
 _ECHOED: Mapping[str, object] = {
     "previous_response_id": None,
@@ -45,8 +37,8 @@ _ECHOED: Mapping[str, object] = {
 
 
 def new_id(prefix: str = "resp") -> str:
-    """A fresh id; an item's holds its response's."""
-    return f"{prefix}_{secrets.token_hex(16)}"
+    """A fresh id that nobody can guess; an item's holds its response's."""
+    return f"{prefix}_{os.urandom(16).hex()}"
 
 
 def now() -> int:
@@ -54,27 +46,70 @@ def now() -> int:
     return int(time.time())
 
 
-def echo(body: Mapping[str, object], *, schema: bool = False) -> dict[str, object]:
+@dataclass(slots=True, kw_only=True)
+class Started:
     """
-    The request-derived fields; `schema` echoes the format's schema, which the document's type does
-    not have. Service tier `auto` becomes `default`.
+    A response that has just been created, as it was `asked` for: one field of it, or all.
+
+    `schema` echoes the format's schema, which the document's type does not have.
     """
-    made = {
-        key: default if (asked := body.get(key)) is None else asked
-        for key, default in _ECHOED.items()
-    }
-    if made["service_tier"] == "auto":
-        made["service_tier"] = "default"
-    reasoning = as_mapping(body.get("reasoning"))
-    made["reasoning"] = (
-        {"effort": reasoning.get("effort"), "summary": reasoning.get("summary")}
-        if reasoning
-        else None
-    )
-    made["tools"] = [tool for one in as_sequence(body.get("tools")) or () if (tool := _tool(one))]
-    made["tool_choice"] = _choice(body.get("tool_choice"))
-    made["text"] = _text(as_mapping(body.get("text")) or {}, schema=schema)
-    return made
+
+    asked: Mapping[str, object]
+    model: str
+    schema: bool = False
+    id: str = field(default_factory=new_id)
+    created: int = field(default_factory=now)
+
+    def field(self, key: str) -> object:
+        """One of the required fields."""
+        return _FIELDS[key](self)
+
+    def whole(self) -> dict[str, object]:
+        """All of them."""
+        return {key: make(self) for key, make in _FIELDS.items()}
+
+
+def _echoed(key: str, default: object) -> Callable[[Started], object]:
+    def asked(start: Started) -> object:
+        given = start.asked.get(key)
+        return default if given is None else given
+
+    return asked
+
+
+def _tier(start: Started) -> object:
+    tier = start.asked.get("service_tier")
+    return "default" if tier in {None, "auto"} else tier
+
+
+def _reasoning(start: Started) -> object:
+    asked = as_mapping(start.asked.get("reasoning"))
+    return {"effort": asked.get("effort"), "summary": asked.get("summary")} if asked else None
+
+
+def _tools(start: Started) -> object:
+    return [tool for one in as_sequence(start.asked.get("tools")) or () if (tool := _tool(one))]
+
+
+_FIELDS: Mapping[str, Callable[[Started], object]] = {
+    "id": lambda start: start.id,
+    "object": lambda _: "response",
+    "created_at": lambda start: start.created,
+    "completed_at": lambda _: None,
+    "status": lambda _: "in_progress",
+    "error": lambda _: None,
+    "incomplete_details": lambda _: None,
+    "model": lambda start: start.model,
+    "output": lambda _: [],
+    "usage": lambda _: None,
+    **{key: _echoed(key, default) for key, default in _ECHOED.items()},
+    "service_tier": _tier,
+    "reasoning": _reasoning,
+    "tools": _tools,
+    "tool_choice": lambda start: _choice(start.asked.get("tool_choice")),
+    "text": lambda start: _text(as_mapping(start.asked.get("text")) or {}, schema=start.schema),
+}
+REQUIRED = _FIELDS.keys()
 
 
 def _tool(given: object) -> dict[str, object] | None:
@@ -113,27 +148,10 @@ def _text(text: Mapping[str, object], *, schema: bool) -> dict[str, object]:
     return {"format": dict(format_), **verbosity}
 
 
-def begun(id_: str, model: str, created: int, echoed: Mapping[str, object]) -> dict[str, object]:
-    """A response that has just been created."""
-    return {
-        "id": id_,
-        "object": "response",
-        "created_at": created,
-        "completed_at": None,
-        "status": "in_progress",
-        "error": None,
-        "incomplete_details": None,
-        "model": model,
-        "output": [],
-        "usage": None,
-        **echoed,
-    }
-
-
 def ended(
     completion: Completion, start: Mapping[str, object], told: Mapping[str, str]
 ) -> dict[str, object]:
-    """The whole resource of a completion; `start` is what `begun` made."""
+    """The whole resource of a completion; `start` is the resource as it was created."""
     id_, created = str(start["id"]), int(str(start["created_at"]))
     made = {
         **start,
@@ -148,18 +166,19 @@ def ended(
     return made
 
 
-def filled(given: Mapping[str, object], start: Mapping[str, object]) -> dict[str, object]:
+def filled(given: Mapping[str, object], start: Started) -> dict[str, object]:
     """An upstream's own resource with what it left out; null where the document knows none is left."""
-    kept = {key: value for key, value in given.items() if value is not None}
-    made = {**start, **kept}
+    made = {key: value for key, value in given.items() if value is not None}
+    for key in REQUIRED - made.keys():
+        made[key] = start.field(key)
     if made.get("completed_at") is None and made.get("status") == "completed":
         made["completed_at"] = now()
     made["tools"] = [_strict(tool) for tool in as_sequence(made.get("tools")) or ()]
     text = as_mapping(made.get("text")) or {}
     if as_mapping(text.get("format")) is None:
-        made["text"] = {**text, **(as_mapping(start["text"]) or {})}
+        made["text"] = {**text, **(as_mapping(start.field("text")) or {})}
     made["usage"] = _usage(as_mapping(made.get("usage")))
-    made["previous_response_id"] = start["previous_response_id"]
+    made["previous_response_id"] = start.field("previous_response_id")
     return made
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import orjson
 
@@ -17,11 +17,11 @@ from structguard.gateway import schema_responses
 from structguard.gateway.asgi import Exchange
 from structguard.gateway.auth import Caller
 from structguard.gateway.blocks import DONE, around_resources, object_of, spoken
-from structguard.gateway.conversation import Local, check_outputs, input_items
+from structguard.gateway.conversation import Local, check_outputs, input_items, only_messages
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
 from structguard.gateway.flowing import RawStream
-from structguard.gateway.resource import REQUIRED, begun, echo, ended, filled, new_id, now
+from structguard.gateway.resource import REQUIRED, Started, ended, filled
 from structguard.gateway.sequence import Sequence
 from structguard.gateway.turn import Turn
 from structguard.gateway.whole import RawReply
@@ -38,8 +38,8 @@ class Run:
     asked: dict[str, object]
     scope: str
     turn: Turn
+    start: Started
     local: Local | None = None
-    start: dict[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ResponsesEndpoint:
                     await exchange.stream(blocks, headers)
             else:
                 body = await self.whole(run)
-                await exchange.reply(200, body, turn.served.headers())
+                await exchange.reply(200, body, told=turn.served.raw_headers())
         except Exception as error:  # noqa: BLE001  every error has its reply
             await exchange.fail(error, self.core.refusal(error, "responses", turn.model))
         return turn
@@ -81,15 +81,13 @@ class ResponsesEndpoint:
             raise ApiError(400, "background responses are not offered here", param="background")
         if not asked.get("input") and not asked.get("previous_response_id"):
             raise ApiError(400, "input is missing", param="input")
-        body = await self.core.conversations.expanded(asked, caller.scope, local)
-        if body is not asked:
-            turn.body, turn.raw = body, None
-        if not isinstance(body["input"], str):
+        if asked.get("previous_response_id") is not None or not only_messages(asked):
+            body = await self.core.conversations.expanded(asked, caller.scope, local)
+            if body is not asked:
+                turn.body, turn.raw = body, None
             check_outputs(input_items(body))
-        run = Run(asked=asked, scope=caller.scope, turn=turn, local=local)
-        echoed = echo(asked, schema=self.core.config.guard.echo_schema)
-        run.start = begun(new_id(), turn.model, now(), echoed)
-        return run
+        start = Started(asked=asked, model=turn.model, schema=self.core.config.guard.echo_schema)
+        return Run(asked=asked, scope=caller.scope, turn=turn, start=start, local=local)
 
     async def whole(self, run: Run) -> bytes:
         """
@@ -106,8 +104,8 @@ class ResponsesEndpoint:
                 resource = filled(resource, run.start)
                 body = orjson.dumps(resource)
         else:
-            run.start["model"] = answer.model or run.turn.model
-            resource = ended(answer, run.start, {})
+            run.start.model = answer.model or run.turn.model
+            resource = ended(answer, run.start.whole(), {})
             body = orjson.dumps(resource)
         if trouble := await self._keep(run, resource):
             run.turn.served.warning = trouble
@@ -141,7 +139,7 @@ class ResponsesEndpoint:
                 yield await self._seen(run, block)
         except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
             numbers = _NUMBER.findall(last)
-            sequence = Sequence(run.start, int(numbers[-1]) + 1 if numbers else 0)
+            sequence = Sequence(run.start.whole(), int(numbers[-1]) + 1 if numbers else 0)
             for piece in self._broken(run, sequence, error):
                 yield piece
             return
@@ -166,14 +164,14 @@ class ResponsesEndpoint:
                 out.append(raw)
                 continue
             whole = filled(response, run.start)
-            run.start["id"] = whole["id"]
+            run.start.id = str(whole["id"])
             if terminal and await self._keep(run, whole):
                 whole["store"] = False
             out.append(spoken({**event, "response": whole}, "responses"))
         return b"".join(out)
 
     async def _written(self, run: Run, events: AsyncIterator[StreamEvent]) -> AsyncIterator[bytes]:
-        sequence = Sequence(run.start)
+        sequence = Sequence(run.start.whole())
         yield b"".join(spoken(event, "responses") for event in sequence.begin())
         try:
             async for event in events:

@@ -23,7 +23,7 @@ from structguard.gateway.conversation import Local
 from structguard.gateway.core import Core
 from structguard.gateway.counting import Counted
 from structguard.gateway.faults import ApiError
-from structguard.gateway.resource import begun, echo, ended, new_id, now
+from structguard.gateway.resource import Started, ended, new_id
 from structguard.gateway.responses import ResponsesEndpoint
 from structguard.gateway.turn import Served, object_in
 from structguard.types import Completion, as_text
@@ -215,7 +215,7 @@ class _Connection:
             self.exchange, "responses", body, None, self.caller, schema_responses.fault
         )
         history = await core.conversations.expanded(body, self.caller.scope, self.local)
-        start = begun(new_id(), turn.model, now(), echo(body))
+        start = Started(asked=body, model=turn.model).whole()
         resource = ended(Completion(), start, {})
         await core.conversations.keep(
             {**history, "store": False}, resource, self.caller.scope, self.local

@@ -35,8 +35,9 @@ class MemoryStore:
         """Keep a turn; the oldest make room."""
         text = encode(stored)
         fits(len(text), self._limit, self.name)
-        self._drop(key_of(scope, id))
-        self._kept[key_of(scope, id)] = (self._wall(), text)
+        key = key_of(scope, id)
+        self._drop(key)
+        self._kept[key] = (self._wall(), text)
         self._bytes += len(text)
         self._expire()
         while self._bytes > self._limit:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -58,6 +59,24 @@ class Served:
         if self.warning:
             told["x-structguard-warning"] = self.warning
         return told
+
+    def raw_headers(self) -> Sequence[tuple[bytes, bytes]]:
+        """The same as a server sends them; nearly always made before."""
+        return _raw_headers(self.provider, self.enforced, self.requests, self.source, self.warning)
+
+
+@lru_cache(maxsize=1024)
+def _raw_headers(
+    provider: str,
+    enforced: bool | None,  # noqa: FBT001  a key of the cache
+    requests: int,
+    source: str | None,
+    warning: str,
+) -> Sequence[tuple[bytes, bytes]]:
+    told = Served(provider, enforced, requests, source, warning).headers()
+    return tuple(
+        (name.encode("ascii"), value.encode("latin-1", "replace")) for name, value in told.items()
+    )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -72,7 +72,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "gateway: size is checked after reading",
         f"{_IN}/asgi.py",
-        "if length is not None and length.isdecimal() and int(length) > limits.body:",
+        "if length is not None and length.isdigit() and int(length) > limits.body:",
         "if length is None:",
         (f"{_LIMITS}::test_a_large_body_is_a_413_before_it_is_read",),
     ),
