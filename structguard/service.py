@@ -46,17 +46,41 @@ class Status:
 
 
 class Provider(Protocol):
-    """One endpoint and credential. `base_url` identifies it in the memo, without secrets."""
+    """
+    One endpoint and credential: what `Guard.protect`, chains and sub-calls take.
+
+    `complete` and the entering of `stream` raise ProviderError, or what the vendor's SDK raises.
+    """
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Its name in memo, events and errors."""
+        ...
+
     @property
-    def base_url(self) -> str: ...
-    def api_for(self, model: str | None, /) -> Api: ...
-    async def complete(self, request: Request, /) -> Completion: ...
-    def stream(self, request: Request, /) -> EventStream: ...
-    async def status(self) -> Status: ...
-    async def aclose(self) -> None: ...
+    def base_url(self) -> str:
+        """What identifies the endpoint in the memo, without secrets."""
+        ...
+
+    def api_for(self, model: str | None, /) -> Api:
+        """The wire API on which a model is asked."""
+        ...
+
+    async def complete(self, request: Request, /) -> Completion:
+        """The whole reply."""
+        ...
+
+    def stream(self, request: Request, /) -> EventStream:
+        """The events of one reply; the last is Finished."""
+        ...
+
+    async def status(self) -> Status:
+        """Its health; never raises."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of its connections."""
+        ...
 
 
 class Guarding(Protocol):

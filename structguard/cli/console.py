@@ -20,6 +20,13 @@ _CODES: Final = MappingProxyType(
 _WIDEST = 100  # columns; longer lines are hard to read
 
 
+def told(error: Exception) -> str:
+    """An error as a command says it: of a file, its name and what is the matter with it."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
 class Console:
     """
     Prints to one stream. `colour` None asks the stream and the environment; `width` in columns, None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from structguard.cli.console import Console
+from structguard.cli.console import Console, told
 from structguard.errors import ParseError
 from structguard.reading import ABSTAIN, Parsed, parse
 from structguard.reading.explain import Judged, explain
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         for one in _progress(inputs, sys.stderr, shown=args.jsonl):
             missing += _one(one, schema, args) != 0
     except (OSError, ValueError) as error:
-        print(f"structguard parse: {error}", file=sys.stderr)
+        print(f"structguard parse: {told(error)}", file=sys.stderr)
         return 2
     return 1 if missing else 0
 

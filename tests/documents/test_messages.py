@@ -74,3 +74,19 @@ def test_every_argument_of_memo_add_is_explained(capsys: pytest.CaptureFixture[s
     told = capsys.readouterr().out
     for about in ("the model's name", "what it cannot do (default", "over which API (default"):
         assert about in told
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["parse", "gone.txt"],
+        ["parse", "--schema", "gone.txt", "-"],
+        ["detect", "--status", "400", "gone.txt"],
+    ],
+)
+def test_a_file_that_is_not_there_is_named_without_a_number(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command) == 2
+    told = f"structguard {command[0]}: gone.txt: No such file or directory\n"
+    assert capsys.readouterr().err == told
