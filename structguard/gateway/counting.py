@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from structguard.gateway.core import Core
 from structguard.gateway.turn import Served
 
-access = logging.getLogger("structguard.access")
+access: logging.Logger = logging.getLogger("structguard.access")
 
 
 @dataclass(slots=True)
