@@ -103,13 +103,18 @@ docs: ## build the documentation into site/, strictly
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
 	@echo "site/index.html"
 
-.PHONY: compare
+.PHONY: compare e2e soak
 COMPARE := instructor langchain-openai pydantic-ai-slim openai-agents litellm any-llm-sdk
 
 compare: ## eight clients at twelve endpoints, with and without structguard; writes docs/compare.md
 	@test -x .venv-compare/bin/python || $(PYTHON) -m venv .venv-compare
 	@.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check --editable . $(COMPARE)
 	@.venv-compare/bin/python -m benchmarks.compare
+
+e2e: $(STAMP) ## every face against a real llama.cpp server and a litellm proxy; writes docs/proof.md
+	@test -x .venv-litellm/bin/python || $(PYTHON) -m venv .venv-litellm
+	@.venv-litellm/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'litellm[proxy]'
+	@$(BIN)/python -m benchmarks.e2e
 
 .PHONY: package
 package: ## build sdist and wheel, install the wheel alone, run the demo from it, rate its types
