@@ -124,6 +124,8 @@ package: ## build sdist and wheel, install the wheel alone, run the demo from it
 	@$(PYTHON) -m venv --clear .venv-wheel
 	@.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	@cd / && $(CURDIR)/.venv-wheel/bin/structguard demo >/dev/null && echo "the demo runs from the wheel"
+	@.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check pytest \
+	  "$$(ls dist/*.whl)[fast,gateway,redis,bedrock,vertex]"
 	@cd .venv-wheel && PATH="$$PWD/bin:$$PATH" ../.venv-build/bin/pyright --verifytypes structguard \
 	  --ignoreexternal | grep -E 'error:|score'
 
