@@ -124,6 +124,13 @@ class HttpConnection(HttpToolsProtocol):
             self._raw.close()
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        """The reply is whole; the rest of a request that it did not wait for must come soon."""
+        super().on_response_complete()
+        cycle = self.cycle
+        if cycle.more_body and cycle.response_complete and self._late is None:
+            self._late = self.loop.call_later(self._limits.head_seconds, self._is_late)
+
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP, told in the one form."""
         self._refuse(ApiError(400, msg, code="invalid_http"))

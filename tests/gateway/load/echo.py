@@ -36,10 +36,10 @@ BEHAVIOURS = (
     "fail",  # 500
     "busy",  # 429 with Retry-After
     "slow",  # an event every 20 ms
-    "hang",  # three events, then silence until the reader leaves
-    "flood",  # 64 MiB of events
+    "hang",  # half of the events, then silence until the reader leaves
+    "flood",  # 32 MiB of events
 )
-FLOOD, PIECE = 64 * 1024 * 1024, 32 * 1024  # bytes
+FLOOD, PIECE = 32 * 1024 * 1024, 32 * 1024  # bytes
 
 
 def text_of(marker: str) -> str:
@@ -176,7 +176,7 @@ class Connection:
                     await self._chunk([event])
                     await anyio.sleep(0.02)
             case "hang":
-                await self._chunk(events[:3])
+                await self._chunk(events[: len(events) // 2])
                 await self.stream.receive()  # until the reader leaves
                 raise anyio.EndOfStream
             case "cut":
