@@ -145,10 +145,11 @@ def _let_go(error: Exception) -> None:
     Clear the flow's own frames, which hold the error that holds them: else a failed call's whole
     request stays in memory until the collector comes by.
     """
+    own = {function.__code__.co_filename for function in (guarded_flow, _step)}
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == guarded_flow.__code__.co_filename:
-            with suppress(RuntimeError):  # one error raised by two threads: still running there
+        if trace.tb_frame.f_code.co_filename in own:
+            with suppress(RuntimeError):  # a driver's or another thread's: it is still running
                 trace.tb_frame.clear()
         trace = trace.tb_next
 

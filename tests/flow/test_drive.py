@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from structguard.events import Event, FormatRecovered, RefusalRemembered
+from structguard.events import Event, FormatRecovered, RefusalRemembered, ignore
 from structguard.flow import Send, Sent, Served, adrive, drive
 from structguard.flow.drive import lease_seconds
 from structguard.memo import Memo, open_memo
 from structguard.options import Policy
-from tests.flow.play import FakeCall, answered, refused
+from tests.flow.play import FakeCall, Refused, answered, failed, refused
 from tests.flow.test_flow import Wall
 
 Driver = Callable[[Memo, list[Sent[str]]], Served[str]]
@@ -107,6 +109,67 @@ def test_the_store_is_read_before_the_first_call_that_carries_a_format(tmp_path:
     for call in (bare, FakeCall()):
         drive(call, send, memo=fresh, policy=Policy(), observer=lambda _: None)
     assert seen == ["with format", "without format"]
+
+
+class Failed(Exception):
+    """An endpoint's error; one that can be watched going away."""
+
+
+class Loss:
+    """Sends that are refused and fail; `gone` watches the last one's error."""
+
+    def __init__(self) -> None:
+        self.gone: list[weakref.ref[Failed]] = []
+
+    def send(self, effect: Send[FakeCall]) -> Sent[str]:
+        if effect.call.guardable:
+            return refused()
+        error = Failed("down")
+        self.gone.append(weakref.ref(error))
+        return failed(error)
+
+    async def asend(self, effect: Send[FakeCall]) -> Sent[str]:
+        return self.send(effect)
+
+
+@pytest.fixture
+def loss() -> Iterator[Loss]:
+    """No cycle may keep an error, and the request that hangs on it, until the collector comes by."""
+    gc.collect()
+    gc.disable()
+    yield Loss()
+    gc.enable()
+
+
+def test_a_failed_call_is_let_go_at_once(world: World, loss: Loss) -> None:
+    with pytest.raises(Failed, match="down") as caught:
+        drive(FakeCall(), loss.send, memo=world.memo, policy=Policy(), observer=ignore)
+    assert isinstance(caught.value.__cause__, Refused)
+    del caught
+    assert [error() for error in loss.gone] == [None]
+
+
+async def test_a_failed_async_call_is_let_go_at_once(world: World, loss: Loss) -> None:
+    with pytest.raises(Failed, match="down") as caught:
+        await adrive(FakeCall(), loss.asend, memo=world.memo, policy=Policy(), observer=ignore)
+    assert isinstance(caught.value.__cause__, Refused)
+    del caught
+    assert [error() for error in loss.gone] == [None]
+
+
+def test_a_stop_iteration_comes_out_of_the_sync_driver_as_it_is(world: World) -> None:
+    with pytest.raises(StopIteration):
+        world.drive(failed(StopIteration()))
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("own"), RuntimeError("generator raised StopIteration")], ids=str
+)
+def test_a_runtime_error_stays_one(world: World, error: RuntimeError) -> None:
+    error.__cause__ = StopIteration() if "generator" in str(error) else None
+    with pytest.raises(RuntimeError) as caught:
+        world.drive(failed(error))
+    assert caught.value is error
 
 
 @pytest.mark.parametrize(("timeout", "lease"), [(None, 120.0), (10.0, 15.0), (600.0, 120.0)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from structguard.events import (
@@ -324,3 +326,26 @@ def test_two_first_calls_share_one_entry_and_one_warning() -> None:
     assert first.play([refused(), meanwhile]).requests == 2
     told = [e for e in first.events + second.events if isinstance(e, RefusalRemembered)]
     assert len(told) == len(first.memo.entries()) == 1
+
+
+@dataclass(frozen=True)
+class Unreadable(FakeCall):
+    """A call whose schema cannot be read once the prompt is to say it."""
+
+    def degraded(self) -> FakeCall:
+        raise ValueError("a broken schema")
+
+
+def test_a_schema_that_cannot_be_read_is_the_callers_error_and_the_refusal_its_cause() -> None:
+    player = Player()
+    with pytest.raises(ValueError, match="a broken schema") as caught:
+        player.play([refused()], Unreadable())
+    assert isinstance(caught.value.__cause__, Refused)
+    assert player.memo.entries() == []
+
+
+def test_one_error_raised_twice_is_not_its_own_cause() -> None:
+    again = refused()
+    with pytest.raises(Refused) as caught:
+        Player().play([again, again])
+    assert caught.value.__cause__ is None

@@ -7,7 +7,9 @@ from contextvars import Context, copy_context
 
 import pytest
 
-from structguard.flow import Info, tell, watch
+from structguard.flow import Info, attach, info, report, tell, watch
+from structguard.flow.prompt import instruction
+from structguard.types import JsonObject, JsonSchema
 
 ONE = Info(provider="p", model="one", enforced=True, requests=1)
 TWO = Info(provider="p", model="two", enforced=False, requests=2)
@@ -49,3 +51,28 @@ def test_a_fuller_word_takes_the_place_of_the_first_one() -> None:
         amend(FULLER)
     assert calls is kept
     assert calls == [FULLER, TWO]
+
+
+class Answer:
+    """What an Info can be attached to."""
+
+
+def test_an_info_lives_beside_its_answer_and_as_long() -> None:
+    answer, other = Answer(), Answer()
+    attach(answer, ONE)
+    assert (info(answer), info(other)) == (ONE, None)
+    key = id(answer)
+    del answer
+    assert key not in report._attached
+
+
+@pytest.mark.parametrize("answer", ["text", {"a": 1}, (1,), None])
+def test_nothing_is_attached_to_what_cannot_be_referred_to(answer: object) -> None:
+    attach(answer, ONE)
+    assert info(answer) is None
+
+
+def test_the_instruction_shows_the_schema_or_asks_for_an_object() -> None:
+    shown = instruction(JsonSchema(schema={"type": "object", "title": "Größe"}))
+    assert shown.endswith('\n{"type":"object","title":"Größe"}')
+    assert "one JSON object" in instruction(JsonObject())
