@@ -119,9 +119,7 @@ class Seen:
 
 
 @contextmanager
-def gateway(
-    place: Path, providers: Mapping[str, Json], models: Mapping[str, str]
-) -> Iterator[str]:
+def gateway(place: Path, providers: Mapping[str, Json], models: Mapping[str, str]) -> Iterator[str]:
     """A `structguard serve` process over these providers; its URL."""
     config = place / "structguard.toml"
     tables = {**{f"providers.{name}": table for name, table in providers.items()}, "models": models}
@@ -173,8 +171,9 @@ def run(family: Family, place: Path) -> Seen:
         for treatment, behaviour in TREATMENTS.items()
     }
     with RefusingEndpoint("enforce", value=dict(family.own)) as endpoint:
-        same = {"base_url": endpoint.base_url}
-        providers = {"same": same, **{wire: {**same, "api": wire} for wire in _OTHER}}
+        same: Json = {"base_url": endpoint.base_url}
+        providers: dict[str, Json] = {"same": same}
+        providers |= {wire: {**same, "api": wire} for wire in _OTHER}
         with gateway(place, providers, models) as url:
             seen = play(command, url, jobs, place)
         return replace(seen, asked=endpoint.requests)
