@@ -18,7 +18,6 @@ from typing import cast
 import orjson
 
 from structguard.gateway.faults import ApiError
-from structguard.gateway.resource import new_id
 from structguard.gateway.store import ResponseStore, Stored, StoreTrouble
 from structguard.types import as_mapping, as_sequence, as_text
 
@@ -103,8 +102,8 @@ class Conversations:
         if not id_:
             return ""
         stored = Stored(
-            input=[_with_id(item) for item in input_items(body)],
-            output=list(as_sequence(response.get("output")) or ()),
+            input=[_with_id(item, id_, at) for at, item in enumerate(input_items(body))],
+            output=as_sequence(response.get("output")) or (),
             response=response,
             created=time.time(),
         )
@@ -193,11 +192,13 @@ def _listed(item: Mapping[str, object]) -> dict[str, object]:
 _PREFIXES = {"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
 
 
-def _with_id(item: object) -> object:
+def _with_id(item: object, response: str, at: int) -> object:
+    """An input item as it is listed later: its id holds its response's, which nobody can guess."""
     fields = as_mapping(item)
     if fields is None or fields.get("id"):
         return item
-    return {**fields, "id": new_id(_PREFIXES.get(str(fields.get("type")), "msg"))}
+    prefix = _PREFIXES.get(str(fields.get("type")), "msg")
+    return {**fields, "id": f"{prefix}_{response.removeprefix('resp_')}_in{at}"}
 
 
 def _is_special(item: object) -> bool:

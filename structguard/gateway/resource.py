@@ -109,7 +109,11 @@ _FIELDS: Mapping[str, Callable[[Started], object]] = {
     "tool_choice": lambda start: _choice(start.asked.get("tool_choice")),
     "text": lambda start: _text(as_mapping(start.asked.get("text")) or {}, schema=start.schema),
 }
-REQUIRED = _FIELDS.keys()
+REQUIRED = frozenset(_FIELDS)
+_DETAILS = (
+    ("input_tokens_details", "cached_tokens"),
+    ("output_tokens_details", "reasoning_tokens"),
+)
 
 
 def _tool(given: object) -> dict[str, object] | None:
@@ -169,7 +173,7 @@ def ended(
 def filled(given: Mapping[str, object], start: Started) -> dict[str, object]:
     """An upstream's own resource with what it left out; null where the document knows none is left."""
     made = {key: value for key, value in given.items() if value is not None}
-    for key in REQUIRED - made.keys():
+    for key in REQUIRED.difference(made):
         made[key] = start.field(key)
     if made.get("completed_at") is None and made.get("status") == "completed":
         made["completed_at"] = now()
@@ -194,20 +198,13 @@ def _strict(tool: object) -> object:
     }
 
 
-def _usage(given: Mapping[str, object] | None) -> dict[str, object] | None:
+def _usage(given: Mapping[str, object] | None) -> Mapping[str, object] | None:
+    """The counts with their details, 0 where the upstream did not count."""
     if given is None:
         return None
-    return {
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "total_tokens": 0,
-        **given,
-        "input_tokens_details": {
-            "cached_tokens": 0,
-            **(as_mapping(given.get("input_tokens_details")) or {}),
-        },
-        "output_tokens_details": {
-            "reasoning_tokens": 0,
-            **(as_mapping(given.get("output_tokens_details")) or {}),
-        },
-    }
+    made = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0, **given}
+    for name, part in _DETAILS:
+        details = as_mapping(given.get(name))
+        if details is None or part not in details:
+            made[name] = {part: 0, **(details or {})}
+    return made

@@ -81,12 +81,13 @@ def fits(size: int, limit: int, name: str) -> None:
 
 
 def encode(stored: Stored) -> bytes:
-    """Its JSON text; `decode` gives an equal value."""
+    """Its JSON text; `decode` gives an equal value. The resource's own output is written once."""
+    own = stored.response.get("output")
     fields = {
         "v": VERSION,
         "created": stored.created,
         "input": stored.input,
-        "output": stored.output,
+        "output": None if stored.output is own else stored.output,
         "response": stored.response,
     }
     import orjson  # noqa: PLC0415  comes with the gateway's extra
@@ -100,8 +101,9 @@ def encode(stored: Stored) -> bytes:
 def decode(text: bytes | str) -> Stored | None:
     """The turn in a JSON text; None for another version or anything that is not a turn."""
     fields = as_mapping(_loaded(text)) or {}
-    given, output = as_sequence(fields.get("input")), as_sequence(fields.get("output"))
     response, created = as_mapping(fields.get("response")), fields.get("created")
+    given, output = as_sequence(fields.get("input")), fields.get("output")
+    output = as_sequence((response or {}).get("output") if output is None else output)
     if fields.get("v") != VERSION or given is None or output is None or response is None:
         return None
     if isinstance(created, bool) or not isinstance(created, int | float):
