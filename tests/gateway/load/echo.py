@@ -37,6 +37,7 @@ BEHAVIOURS = (
     "busy",  # 429 with Retry-After
     "slow",  # an event every 20 ms
     "hang",  # half of the events, then silence until the reader leaves
+    "silent",  # no reply at all until the reader leaves
     "flood",  # 32 MiB of events
 )
 FLOOD, PIECE = 32 * 1024 * 1024, 32 * 1024  # bytes
@@ -141,6 +142,9 @@ class Connection:
                 await self._whole(500, _error("the model broke"))
             case "busy":
                 await self._whole(429, _error("slow down"), "retry-after: 1\r\n")
+            case "silent":
+                await self.stream.receive()
+                raise anyio.EndOfStream
             case "refuse" if formatted:
                 await self._whole(400, _error("response_format json_schema is not supported"))
             case _:
