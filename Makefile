@@ -6,7 +6,7 @@ BASE := $(VENV)/.base
 STAMP := $(VENV)/.set-up
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-memory test test-plugins test-real clients lint format cover bench bench-parse bench-chain bench-providers bench-gateway clean
+.PHONY: help setup demo demo-memory test test-plugins test-real clients lint format cover bench bench-parse bench-chain bench-providers bench-gateway load-gateway clean
 
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -159,6 +159,9 @@ bench-providers: $(STAMP) ## our providers beside the openai SDK, same loopback 
 
 bench-gateway: $(STAMP) ## the gateway beside a bare proxy, same upstream
 	@$(BIN)/python -m benchmarks.gateway
+
+load-gateway: $(STAMP) ## 30 s of mixed load on the gateway: lost, doubled, memory, sockets
+	@$(BIN)/python -m benchmarks.gateway_load
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
