@@ -115,6 +115,13 @@ MUTATIONS: list[Mutation] = [
         (f"{_STATE}::test_a_failed_turn_evicts_what_it_referenced",),
     ),
     Mutation(
+        "gateway: a turn that breaks ends twice on a WebSocket",
+        f"{_IN}/socket.py",
+        '                case {"type": "error"}:',
+        '                case {"type": "no such"}:',
+        (f"{_STATE}::test_a_turn_that_breaks_on_its_way_ends_once",),
+    ),
+    Mutation(
         "gateway: an item is left open for the next",
         f"{_IN}/sequence.py",
         '            case ToolCalled(call):\n                yield from self._close("completed")',
