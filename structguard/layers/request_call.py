@@ -74,19 +74,14 @@ class RequestCall:
     def degraded(self) -> RequestCall:
         """The same request without the format; the prompt is left alone unless `instruct`."""
         request = replace(self.request, response_format=None)
-        if self.instruct:
-            request = self._instructed(request)
+        if self.instruct and self.format is not None:
+            said = Message(role="system", content=instruction(self.format))
+            request = replace(request, messages=(said, *request.messages))
         return replace(self, request=request, guardable=False)
 
     def prompted(self) -> RequestCall:
         """The same request: this face leaves the prompt alone."""
         return self
-
-    def _instructed(self, request: Request) -> Request:
-        if self.format is None:
-            return request
-        said = Message(role="system", content=instruction(self.format))
-        return replace(request, messages=(said, *request.messages))
 
     def advice(self) -> str:
         """What the schema would have to change to fit OpenAI's strict mode."""

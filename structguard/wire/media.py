@@ -94,11 +94,9 @@ def text_only(parts: str | tuple[Part, ...], *, where: str) -> str:
     return "".join(part.text for part in parts if isinstance(part, Text))
 
 
-def describe(part: Part) -> str:
+def describe(part: Image | File) -> str:
     """What a part is, for a message."""
     match part:
-        case Text():
-            return "text"
         case Image():
             return "an image"
         case File():

@@ -12,7 +12,7 @@ from pytest_httpserver import HTTPServer
 
 from structguard.errors import MissingExtra
 from structguard.http import Limits, Whole, transport_for, transport_of_client
-from structguard.http.via_httpx2 import Httpx2Transport
+from structguard.http.via_httpx2 import Httpx2Transport, fault
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,33 @@ def test_a_callers_own_transport_is_used_as_it_is() -> None:
     assert transport_for(own) is own
     with pytest.raises(ValueError, match="limits and proxy do nothing"):
         transport_for(own, proxy="http://p.invalid")
+
+
+def test_a_transport_by_name_shows_its_limits_and_nothing_else() -> None:
+    made = transport_for("httpx2", limits=Limits(connections=3), proxy="http://u:secret@p.invalid")
+    assert isinstance(made, Httpx2Transport)
+    assert "connections=3" in repr(made)
+    assert "secret" not in repr(made)
+    client = openai.AsyncOpenAI(base_url="http://h.invalid/v1", api_key="secret")
+    assert repr(transport_of_client(client)) == "OpenAITransport(AsyncOpenAI)"
+
+
+@pytest.mark.parametrize(
+    ("error", "timed_out", "words"),
+    [
+        (httpx2.ConnectTimeout("t"), False, "could not be made in time"),
+        (httpx2.ReadTimeout("t"), True, "time"),
+        (httpx2.LocalProtocolError("bad header: Bearer secret"), False, "does not allow"),
+        (httpx2.ReadError(""), False, "ReadError"),
+    ],
+)
+def test_a_fault_of_httpx2_is_told_without_what_it_repeats(
+    error: Exception, words: str, *, timed_out: bool
+) -> None:
+    told = fault(error).failure
+    assert (told.timed_out, told.status) == (timed_out, None)
+    assert words in told.message
+    assert "secret" not in told.message
 
 
 def test_a_missing_aiohttp_names_the_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:

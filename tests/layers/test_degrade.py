@@ -16,7 +16,7 @@ from werkzeug import Request as WebRequest, Response
 
 import structguard as sg
 from structguard.errors import ProviderError, Unavailable
-from structguard.events import ignore
+from structguard.events import Event, RefusalRemembered, ignore
 from structguard.memo import Memo, open_memo
 from structguard.options import Policy
 from structguard.service import Provider
@@ -30,6 +30,8 @@ from structguard.types import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
+    ToolCall,
+    ToolCalled,
 )
 from structguard.wire.base import WireOptions
 from tests.providers.support import run
@@ -39,6 +41,7 @@ REFUSAL = Failure(
 )
 BUSY = Failure(status=503, body='{"error":{"message":"busy"}}')
 MESSAGES = [{"role": "system", "content": "Reply briefly."}, {"role": "user", "content": "hi"}]
+CALL = ToolCall(id="c", name="look", arguments="{}")
 PROSE = "```json\n{'city': 'Bonn'}\n```"
 
 
@@ -83,6 +86,28 @@ async def test_prompt_always_says_the_schema_once_more(memo: Memo) -> None:
     script = Script([REFUSAL, PROSE])
     await protected(script, memo, prompt="always").complete(request())
     assert '"city"' in script.requests[1].conversation[0].text
+
+
+async def test_an_endpoint_known_to_ignore_the_format_is_told_nothing_more(memo: Memo) -> None:
+    """That the schema goes into the prompt too is for the faces that change prompts."""
+    memo.add("script", "m", verdict="ignored")
+    script = Script(["{}"])
+    asked = request()
+    await protected(script, memo, ignored_after=1).complete(asked)
+    assert script.requests[0].messages == asked.messages
+
+
+async def test_a_refused_schema_comes_with_advice(memo: Memo) -> None:
+    told: list[Event] = []
+    body = '{"error":{"message":"Invalid schema for response_format: additionalProperties is required"}}'
+    script = Script([Failure(status=400, body=body), PROSE])
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    safe = sg.Guard(memo=memo, observer=told.append).protect(script, model="m")
+    await safe.complete(request(response_format=schema))
+    (remembered,) = told
+    assert isinstance(remembered, RefusalRemembered)
+    assert remembered.refusal.scope == "schema"
+    assert "additionalProperties" in remembered.advice
 
 
 async def test_an_accepted_format_is_marked_enforced(memo: Memo) -> None:
@@ -357,6 +382,7 @@ async def test_a_stream_is_never_sent_again_after_its_first_event(memo: Memo) ->
         ([Finished(Completion(text="", finish="length"))], False),
         ([DeclineDelta("no"), Finished(Completion(text="no", finish="declined"))], True),
         ([Finished(Completion(text="whole"))], True),
+        ([ToolCalled(CALL), Finished(Completion(tool_calls=(CALL,)))], True),
     ],
 )
 async def test_a_retried_stream_is_remembered_once_it_answers(

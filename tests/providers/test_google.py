@@ -6,6 +6,7 @@ import datetime as dt
 import importlib
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -249,6 +250,20 @@ def test_a_credential_files_content_is_loaded_by_google_auth() -> None:
         "refresh_token": "r",
     }
     loaded = VertexToken(info)._load()
+    assert type(loaded).__module__ == "google.oauth2.credentials"
+
+
+def test_without_credentials_vertex_asks_for_the_applications_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("google.auth", reason="google-auth is not installed (extra vertex)")
+    info = {
+        "type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r",
+        "quota_project_id": "p",
+    }  # fmt: skip
+    (tmp_path / "key.json").write_text(json.dumps(info))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "key.json"))
+    loaded = VertexToken(None)._load()
     assert type(loaded).__module__ == "google.oauth2.credentials"
 
 

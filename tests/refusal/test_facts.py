@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from structguard.refusal import RequestFacts, request_facts
+from structguard.refusal import RequestFacts, names_format, request_facts
 from structguard.types import Api
 
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "a", "schema": {}}}
@@ -103,3 +103,24 @@ def test_facts_give_the_flags_of_the_memo() -> None:
     facts = RequestFacts(sent="json_schema", tools=True, reasoning=True)
     assert facts.flags == {"tools", "reasoning"}
     assert RequestFacts(sent=None).flags == frozenset()
+
+
+@pytest.mark.parametrize("body", [body for _, body, facts in CASES if facts.sent is not None])
+def test_every_format_that_can_be_read_is_found_whatever_it_says(body: dict[str, object]) -> None:
+    assert names_format(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ({}, False),
+        ({"response_format": None}, True),
+        ({"generation_config": {"responseSchema": {}}}, True),
+        ({"nvext": {"guided_json": {}}}, True),
+        ({"nvext": {"max_thinking_tokens": 9}, "text": "plain"}, False),
+        ({"output_config": {"effort": "high"}}, False),
+    ],
+    ids=str,
+)
+def test_a_format_is_found_by_its_field(body: dict[str, object], *, found: bool) -> None:
+    assert names_format(body) is found

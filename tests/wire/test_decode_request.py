@@ -370,3 +370,20 @@ def test_google_results_that_are_objects_are_json() -> None:
         Message(role="tool", tool_call_id="local_f", name="f", content='{"a":[1]}'),
         Message(role="user", content=()),
     )
+
+
+def test_an_anthropic_document_of_plain_text_is_a_file() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "Grüße"}
+    message = {"role": "user", "content": [{"type": "document", "source": source}]}
+    request = messages.decode_request({"model": "m", "max_tokens": 5, "messages": [message]})
+    data = "data:text/plain;base64,R3LDvMOfZQ=="
+    assert request.messages == (Message(role="user", content=(File(data=data),)),)
+
+
+def test_googles_own_tools_are_kept_apart_from_functions() -> None:
+    own: dict[str, object] = {"googleSearch": {}}
+    request = generate_content.decode_request(
+        {"tools": [own, {"functionDeclarations": [{"name": "f"}]}], "contents": []}
+    )
+    assert request.hosted_tools == (own,)
+    assert [tool.name for tool in request.functions] == ["f"]

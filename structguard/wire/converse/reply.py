@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 
 from structguard.types import (
@@ -96,13 +95,9 @@ def read_block(
 def thinking_of(thought: Mapping[str, object]) -> Reasoning:
     """One reasoning block; `raw` is what goes back."""
     told = as_mapping(thought.get("reasoningText")) or {}
-    redacted = thought.get("redactedContent")
-    if isinstance(redacted, bytes):  # as botocore gives it
-        redacted = base64.b64encode(redacted).decode()
-        thought = {**thought, "redactedContent": redacted}
     return Reasoning(
         text=as_text(told.get("text")) or "",
-        encrypted=as_text(redacted),
+        encrypted=as_text(thought.get("redactedContent")),
         signature=as_text(told.get("signature")),
         raw=thought,
     )
