@@ -195,7 +195,9 @@ def _list_of(kept: list[Candidate]) -> Candidate:
 def _fitting_items(objects: list[Candidate], target: Target, *, coerce: bool) -> list[Candidate]:
     """Those of the objects that may be items of the array, converted."""
     kept: list[Candidate] = []
-    for candidate in objects:
+    for index, candidate in enumerate(objects):
+        if index - len(kept) > _JUDGED:
+            break
         for value in (candidate.value, *shapes(candidate.value, target)):
             fit = _as_it_is(replace(candidate, value=[value]), target, coerce=coerce)
             items = as_sequence(fit.value) if fit is not None else None

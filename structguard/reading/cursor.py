@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from structguard.reading.brackets import Brackets
 from structguard.reading.lookahead import CLOSERS
 from structguard.reading.values import Repair
 
@@ -83,6 +84,7 @@ class Cursor:
     text: str
     position: int
     end: int
+    brackets: Brackets
     known: frozenset[str] = frozenset()
     partial: bool = False
     stack: list[Frame] = field(default_factory=list[Frame])

@@ -9,7 +9,6 @@ open models (DeepSeek, Qwen, GLM, Kimi, Mistral, Llama, gpt-oss).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,57 +56,6 @@ def next_event(text: str, start: int, end: int) -> Event | None:
         return None
     kind = "fence" if found.lastgroup == "language" else found.lastgroup
     return Event(kind, found.start(), found.end(), (found.group("language") or "").lower())
-
-
-_HEADER = re.compile(
-    r"<\|channel\|>\s*(?P<channel>[a-z]+)(?P<rest>[^<]*(?:<\|constrain\|>[^<]*)?)<\|message\|>"
-    r"|<\|start\|>\w+<\|message\|>"
-)
-_MESSAGE_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A part of the answer that is looked at, as character offsets."""
-
-    start: int
-    end: int
-
-
-def regions(text: str) -> tuple[list[Region], bool]:
-    """
-    What of an answer may hold the value, and whether reasoning channels were left out.
-
-    Without harmony channels it is all of it; with them the last `final` message, or where there is
-    none whatever is not `analysis`.
-    """
-    if "<|channel|>" not in text:
-        return [Region(0, len(text))], False
-    finals: list[Region] = []
-    others: list[Region] = []
-    reasoned = False
-    for channel, region in _messages(text):
-        if channel == "final":
-            finals.append(region)
-        elif channel == "analysis":
-            reasoned = True
-        else:
-            others.append(region)
-    return finals[-1:] or others, reasoned
-
-
-def _messages(text: str) -> Iterator[tuple[str, Region]]:
-    """The messages of a harmony answer, the text before the first header among them."""
-    position, channel = 0, ""
-    while True:
-        header = _HEADER.search(text, position)
-        ended = _MESSAGE_END.search(text, position)
-        stop = min(m.start() for m in (header, ended) if m) if header or ended else len(text)
-        if text[position:stop].strip():
-            yield channel, Region(position, stop)
-        if header is None:
-            return
-        position, channel = header.end(), header.group("channel") or ""
 
 
 def without_reasoning(text: str) -> str:

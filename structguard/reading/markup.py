@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from structguard.reading.marks import Region
+from structguard.reading.harmony import Region
 from structguard.reading.strict import NotStrict, strict
 from structguard.reading.target import Target, allowed, json_type
 from structguard.reading.values import Candidate

@@ -13,9 +13,10 @@ from typing import Final
 from structguard.errors import Attempt, ParseError, ParseReason
 from structguard.reading.choose import Choice, alternatives, choose, fitted, never_kept
 from structguard.reading.cut import cut_json
+from structguard.reading.harmony import Region, regions
 from structguard.reading.latex import latex_warning, restore_latex
 from structguard.reading.lost import lost_braces
-from structguard.reading.marks import Region, regions, without_reasoning
+from structguard.reading.marks import without_reasoning
 from structguard.reading.markup import markup_candidates
 from structguard.reading.placeholders import is_placeholder, is_schema
 from structguard.reading.readers import marker_of

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from structguard.reading.bare import read_bare
+from structguard.reading.brackets import Brackets
 from structguard.reading.closers import (
     bracket_for_key,
     close_all,
@@ -54,17 +55,24 @@ class Repaired:
 
 
 def repair(
-    text: str, start: int, end: int, *, known: frozenset[str] = frozenset(), partial: bool = False
+    text: str,
+    start: int,
+    end: int,
+    *,
+    brackets: Brackets | None = None,
+    known: frozenset[str] = frozenset(),
+    partial: bool = False,
 ) -> Repaired:
     """
     The value that begins with the bracket at `start` and ends before `end`.
 
     `known` are property names of the schema; they settle whether a quote opens the next key.
+    `brackets` are those of the text, where it is read more than once.
 
     Raises:
         GiveUp: what stands there is not nearly JSON.
     """
-    cursor = Cursor(text, start, end, known, partial)
+    cursor = Cursor(text, start, end, brackets or Brackets(text), known, partial)
     _open(cursor)
     root = cursor.top
     try:

@@ -18,8 +18,9 @@ from structguard.reading.brackets import NEVER, Brackets
 from structguard.reading.cursor import GiveUp
 from structguard.reading.cut import cut_json
 from structguard.reading.escaped import ESCAPED, offset_of, unescaped
+from structguard.reading.harmony import Region
 from structguard.reading.lookahead import SPACE, SURPLUS, blank
-from structguard.reading.marks import REASONING_CLOSE, Event, Region, next_event
+from structguard.reading.marks import REASONING_CLOSE, Event, next_event
 from structguard.reading.repair import Repaired, repair
 from structguard.reading.strict import NotStrict, strict
 from structguard.reading.values import Candidate
@@ -195,7 +196,14 @@ class Scanner:
         if ESCAPED.match(self.text, start, end) and (stop := self._escaped(start, end)):
             return stop
         try:
-            found = repair(self.text, start, end, known=self.known, partial=self.partial)
+            found = repair(
+                self.text,
+                start,
+                end,
+                brackets=self.brackets,
+                known=self.known,
+                partial=self.partial,
+            )
         except GiveUp as error:
             return self._failed(start, error, balanced or end)
         self._keep_or_refuse(self._repaired(start, found))

@@ -7,16 +7,13 @@ What runs to the end of the text without any of these is cut, not closed. Source
 from __future__ import annotations
 
 import re
-from typing import Final
 
-from structguard.reading.brackets import TOKEN
 from structguard.reading.cursor import MISSING, Cursor, GiveUp
 from structguard.reading.lookahead import CLOSERS, QUOTED_KEY, TAIL, VALUE_START
 from structguard.reading.marks import FENCE, MARK
 from structguard.reading.string_state import Text
 
 _ITEM = re.compile(r"\"[^\"\n]{1,120}\"\s{0,40}(?:\]|,\s{0,40}\")")  # a string and what ends it
-_WINDOW: Final = 4000  # characters in which the end of an object inside a string is looked for
 
 
 def key_without_end(text: Text, at: int) -> bool:
@@ -110,13 +107,8 @@ def _restarted(cursor: Cursor, name: str, at: int) -> None:
 
 def _is_content(cursor: Cursor, brace: int) -> bool:
     """Whether the object at this brace ends inside the string: more quotes follow it."""
-    depth = 0
-    for token in TOKEN.finditer(cursor.text, brace, min(cursor.end, brace + _WINDOW)):
-        char = token.group()
-        depth += (char in "{[") - (char in "}]")
-        if depth == 0:
-            return cursor.text.find('"', token.end(), cursor.end) >= 0
-    return False
+    stop = cursor.brackets.end_of(brace, cursor.end)
+    return stop > 0 and cursor.text.find('"', stop, cursor.end) >= 0
 
 
 def unclosed(text: Text) -> object:

@@ -196,6 +196,22 @@ def test_reasoning_is_never_the_answer(text: str) -> None:
     assert parse(text, ANSWER).value == {"answer": "yes"}
 
 
+HEADER = "<|channel|>final<|message|>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'```json\n{{"answer": "say {HEADER}[1]"}}',
+        f'Sure: {{"answer": "say {HEADER}[1]"}} and no more',
+        f'a {{"b": "{HEADER}"}} c {{"answer": "say {HEADER}[1]"}} and no more',
+        f'<|channel|>analysis<|message|>{{ x<|end|>{HEADER}{{"answer": "say {HEADER}[1]"}}',
+    ],
+)
+def test_a_channel_header_inside_a_string_is_content(text: str) -> None:
+    assert parse(text, ANSWER).value == {"answer": f"say {HEADER}[1]"}
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -126,8 +126,20 @@ def grows(before: object, after: object) -> bool:
             return before == after and type(before) is type(after)
 
 
-@given(VALUES, st.integers(1, 9), st.sampled_from(["", "```json\n", "<think>a {b} </think>\n"]))
-@settings(max_examples=200, deadline=None)
+# Strings that mean something outside of a value, and nothing inside of one.
+MEANT = st.sampled_from(
+    ["...", "<name>", "{{x}}", "string", "```", "\n```\n", "<think>", "</think>", "<|im_end|>",
+     "<|channel|>final<|message|>", "<tool_call>", "[TOOL_CALLS]", "[", "{", '"', "\\", "\n"]
+)  # fmt: skip
+
+
+@given(
+    st.one_of(VALUES, MEANT, st.lists(MEANT), st.dictionaries(MEANT, VALUES)),
+    st.integers(1, 9),
+    st.sampled_from(["", "```json\n", "<think>a {b} </think>\n"]),
+)
+@example("...", 1, "```json\n")
+@settings(max_examples=300, deadline=None)
 def test_a_shown_value_only_grows_and_ends_as_the_whole(
     value: object, step: int, before: str
 ) -> None:

@@ -106,7 +106,7 @@ MUTATIONS: list[Mutation] = [
     ),
     broken(
         "the analysis channel is an answer",
-        "marks",
+        "harmony",
         "    return finals[-1:] or others, reasoned",
         "    return [Region(0, len(text))], reasoned",
         PARSE,
