@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
@@ -12,16 +12,16 @@ import httpx2
 import pytest
 
 import structguard as sg
-from structguard.events import Event
+from structguard.events import Event, RefusalRemembered
 from structguard.memo import Memo
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
-BODY = {"error": {"message": "response_format is not supported"}}
+UNSUPPORTED = "response_format is not supported"
 
 
-def refusal(status: int = 400) -> httpx2.HTTPStatusError:
+def refusal(status: int = 400, message: str = UNSUPPORTED) -> httpx2.HTTPStatusError:
     request = httpx2.Request("POST", "http://test/v1/chat/completions")
-    response = httpx2.Response(status, json=BODY, request=request)
+    response = httpx2.Response(status, json={"error": {"message": message}}, request=request)
     return httpx2.HTTPStatusError("refused", request=request, response=response)
 
 
@@ -231,3 +231,47 @@ def test_a_functions_own_runtime_error_keeps_its_stop_iteration(memo: Memo) -> N
     with pytest.raises(RuntimeError, match="generator raised StopIteration") as caught:
         sg.guarded("p", memo=memo)(ask)("m", SCHEMA)
     assert isinstance(caught.value.__cause__, StopIteration)
+
+
+class Later:
+    """What can be awaited and is no coroutine."""
+
+    def __await__(self) -> Iterator[None]:
+        yield
+
+
+def test_a_result_that_is_yet_to_be_awaited_is_the_decorators_misuse(memo: Memo) -> None:
+    def ask(model: str, response_format: Any = None) -> Later:
+        return Later()
+
+    with pytest.raises(TypeError, match="gave Later: decorate the async function"):
+        _ = sg.guarded("p", memo=memo)(ask)("m", SCHEMA)
+
+
+def test_arguments_by_place_that_are_left_out_stay_left_out(memo: Memo) -> None:
+    def ask(model: str, *more: str, response_format: Any = None) -> object:
+        return answer(response_format), more
+
+    assert sg.guarded("p", memo=memo)(ask)("m", response_format=SCHEMA) == ("prose", ())
+
+
+def test_a_refused_schema_comes_with_advice_and_the_prompt_stays_as_it_is(memo: Memo) -> None:
+    told: list[Event] = []
+    asked: list[str] = []
+
+    def ask(model: str, prompt: str, response_format: Any = None) -> str:
+        asked.append(prompt)
+        if response_format is None:
+            return "prose"
+        raise refusal(
+            message="Invalid schema for response_format: additionalProperties is required"
+        )
+
+    memo.add("p", "other", verdict="ignored")
+    guard = sg.Guard(memo=memo, policy=sg.Policy(ignored_after=1), observer=told.append)
+    for model in ("m", "other"):
+        assert guard.guarded("p")(ask)(model, "hi", SCHEMA) == "prose"
+    assert asked == ["hi"] * 4
+    first = told[0]
+    assert isinstance(first, RefusalRemembered)
+    assert "additionalProperties" in first.advice
