@@ -106,3 +106,13 @@ def test_a_block_that_is_skipped_says_why_and_stands_in_the_table() -> None:
         )
     }
     assert found == dict(SKIPPED)
+
+
+def test_every_page_is_in_the_menu_and_every_link_leads_somewhere() -> None:
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for path in DOCS.rglob("*.md"):
+        page = path.relative_to(DOCS).as_posix()
+        assert re.search(rf": {re.escape(page)}$", menu, re.MULTILINE), f"{page}: not in mkdocs.yml"
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")):
+        for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / link).exists(), f"{path.name}: {link} leads nowhere"
