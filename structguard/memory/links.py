@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from structguard.events import Observer
-from structguard.memory.parts import NONE, Rejected, clip, conversation, listed, parts_of, rejected
+from structguard.memory.lists import Lines, list_schema, listed, taken
+from structguard.memory.parts import clip, conversation
 from structguard.observe import log_events
-from structguard.reading import ABSTAIN, NOTHING, Read
+from structguard.reading import Read
 from structguard.subcalls import Ask, Options, Rejection, Skip, Subcall
 from structguard.types import JsonSchema, as_mapping
 
@@ -59,29 +60,12 @@ themselves bear out, the strongest first. Guess nothing; most memories are not r
 def schema(limits: LinkLimits) -> JsonSchema:
     """What is asked of endpoints that can enforce it."""
     identifier = {"type": ["string", "integer"]}
-    link = {
-        "type": "object",
-        "properties": {
-            "from_id": identifier,
-            "to_id": identifier,
-            "link_kind": {"type": "string", "enum": list(limits.kinds)},
-        },
-        "required": ["from_id", "to_id", "link_kind"],
-        "additionalProperties": False,
+    fields = {
+        "from_id": identifier,
+        "to_id": identifier,
+        "link_kind": {"type": "string", "enum": list(limits.kinds)},
     }
-    return JsonSchema(
-        name=limits.name,
-        strict=True,
-        schema={
-            "type": "object",
-            "properties": {
-                "kind": {"type": "string", "enum": ["none", "links"]},
-                "links": {"type": "array", "items": link, "maxItems": limits.schema_links},
-            },
-            "required": ["kind", "links"],
-            "additionalProperties": False,
-        },
-    )
+    return list_schema(limits.name, "links", fields, most=limits.schema_links)
 
 
 ACCEPTED = listed("links")
@@ -100,31 +84,18 @@ def words(limits: LinkLimits) -> str:
     )
 
 
-_LINE = re.compile(r"^[\s>*-]*LINK\b.*$", re.MULTILINE)
 _LINK = re.compile(r"[\s>*-]*LINK\s+(\S+)\s+(\S+)(?:\s+\[?kind\s*=\s*(\w+)\]?)?[\s.]*")
 
 
-class _Reader:
-    """Reads LINK lines, or NONE; other lines are the model's own talk."""
+def _reader(limits: LinkLimits) -> Lines:
+    def part_of(line: str) -> Mapping[str, object] | None:
+        found = _LINK.fullmatch(line)
+        if found is None:
+            return None
+        start, end, kind = found.groups()
+        return {"from_id": start, "to_id": end, "link_kind": kind or limits.kinds[0]}
 
-    marker = re.compile(rf"^[\s>*-]*LINK\s|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE)
-
-    def __init__(self, limits: LinkLimits) -> None:
-        self._default = limits.kinds[0]
-
-    def __call__(self, text: str, /) -> object:
-        if NONE.fullmatch(text):
-            return ABSTAIN
-        links: list[object] = []
-        bad: list[Rejected] = []
-        for line in _LINE.findall(text):
-            found = _LINK.fullmatch(line)
-            if found is None:
-                bad.append(rejected(line, "malformed"))
-                continue
-            start, end, kind = found.groups()
-            links.append({"from_id": start, "to_id": end, "link_kind": kind or self._default})
-        return Read({"kind": "links", "links": links}, bad) if links or bad else NOTHING
+    return Lines("links", "LINK", part_of)
 
 
 def link_generator(
@@ -148,8 +119,12 @@ def link_generator(
         known = {str(memory.id): memory.id for memory in memories}
         data = ["Memories:", *(f"{m.id}: {clip(m.text, limits.preview)}" for m in memories)]
 
+        def judge(part: object, kept: Sequence[Relation]) -> Relation | str:
+            link = _relation(part, known, limits)
+            return link if isinstance(link, str) else _surplus(link, kept, limits)
+
         def check(value: object) -> Read | Rejection:
-            return _kept(value, known, limits)
+            return taken(value, "links", judge, verb="link")
 
         return Ask(conversation(prompt, words(limits), data), check)
 
@@ -157,29 +132,12 @@ def link_generator(
         name="link-gen",
         schema=schema(limits),
         accepts=ACCEPTED,
-        reader=_Reader(limits),
+        reader=_reader(limits),
         timeout=timeout,
         model=model,
         observer=observer,
     )
     return Subcall(describe, otherwise=None, options=options)
-
-
-def _kept(value: object, known: Mapping[str, str | int], limits: LinkLimits) -> Read | Rejection:
-    parts = parts_of(value, "links")
-    if not parts:
-        return Rejection("the model says there is nothing to link")
-    kept: list[Relation] = []
-    bad: list[Rejected] = []
-    for part in parts:
-        link = _relation(part, known, limits)
-        if isinstance(link, Relation):
-            link = _surplus(link, kept, limits)
-        if isinstance(link, Relation):
-            kept.append(link)
-        else:
-            bad.append(rejected(part, link))
-    return Read(tuple(kept), bad) if kept else Rejection("no link could be kept", bad)
 
 
 def _relation(part: object, known: Mapping[str, str | int], limits: LinkLimits) -> Relation | str:

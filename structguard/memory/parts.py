@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from structguard.types import Message, as_mapping, as_sequence
+from structguard.types import Message
 
 NONE = re.compile(r"[\s*_`\"'(\[]*none[\s*_`\"')\].!]*", re.IGNORECASE)
 """The whole of an answer in text that says there is nothing."""
@@ -42,22 +42,3 @@ def conversation(prompt: str, words: str, data: Sequence[str]) -> list[Message]:
 def plain(value: object) -> str | None:
     """Text without space around it; None for anything else."""
     return value.strip() if isinstance(value, str) else None
-
-
-def listed(key: str) -> Mapping[str, object]:
-    """A lax schema for a list under this key, a bare list, or kind none: parts are judged one by one."""
-    return {
-        "anyOf": [
-            {"type": "object", "properties": {key: {"type": "array"}}, "required": [key]},
-            {"type": "object", "properties": {"kind": {"const": "none"}}, "required": ["kind"]},
-            {"type": "array", "items": {"type": "object"}},
-        ]
-    }
-
-
-def parts_of(value: object, key: str) -> Sequence[object]:
-    """The parts of an answer that fits `listed(key)`; empty when it says that there are none."""
-    answer = as_mapping(value)
-    if answer is None:
-        return as_sequence(value) or ()
-    return () if answer.get("kind") == "none" else as_sequence(answer.get(key)) or ()

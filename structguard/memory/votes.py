@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from structguard.events import Observer
-from structguard.memory.parts import NONE, Rejected, clip, conversation, listed, parts_of, rejected
+from structguard.memory.lists import Lines, list_schema, listed, taken
+from structguard.memory.parts import clip, conversation
 from structguard.observe import log_events
-from structguard.reading import ABSTAIN, NOTHING, Read
+from structguard.reading import Read
 from structguard.subcalls import Ask, Options, Rejection, Skip, Subcall
 from structguard.types import JsonSchema, as_mapping
 
@@ -54,29 +55,12 @@ memories that made no difference.\
 
 def schema(limits: VoteLimits) -> JsonSchema:
     """What is asked of endpoints that can enforce it."""
-    vote = {
-        "type": "object",
-        "properties": {
-            "target_kind": {"type": "string"},
-            "target_id": {"type": "integer"},
-            "direction": {"type": "integer", "enum": [1, -1]},
-        },
-        "required": ["target_kind", "target_id", "direction"],
-        "additionalProperties": False,
+    fields = {
+        "target_kind": {"type": "string"},
+        "target_id": {"type": "integer"},
+        "direction": {"type": "integer", "enum": [1, -1]},
     }
-    return JsonSchema(
-        name=limits.name,
-        strict=True,
-        schema={
-            "type": "object",
-            "properties": {
-                "kind": {"type": "string", "enum": ["none", "votes"]},
-                "votes": {"type": "array", "items": vote, "maxItems": limits.schema_votes},
-            },
-            "required": ["kind", "votes"],
-            "additionalProperties": False,
-        },
-    )
+    return list_schema(limits.name, "votes", fields, most=limits.schema_votes)
 
 
 ACCEPTED = listed("votes")
@@ -94,31 +78,18 @@ def words(limits: VoteLimits) -> str:
     )
 
 
-_LINE = re.compile(r"^[\s>*-]*(?:UP|DOWN)VOTE\b.*$", re.MULTILINE)
 _VOTE = re.compile(r"[\s>*-]*(UP|DOWN)VOTE\s+([\w-]+)\s*:\s*(\d{1,18})[\s.]*")
 
 
-class _Reader:
-    """Reads UPVOTE and DOWNVOTE lines, or NONE; other lines are the model's own talk."""
+def _part_of(line: str) -> Mapping[str, object] | None:
+    found = _VOTE.fullmatch(line)
+    if found is None:
+        return None
+    way, kind, number = found.groups()
+    return {"target_kind": kind, "target_id": int(number), "direction": 1 if way == "UP" else -1}
 
-    marker = re.compile(
-        rf"^[\s>*-]*(?:UP|DOWN)VOTE\s|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE
-    )
 
-    def __call__(self, text: str, /) -> object:
-        if NONE.fullmatch(text):
-            return ABSTAIN
-        votes: list[object] = []
-        bad: list[Rejected] = []
-        for line in _LINE.findall(text):
-            found = _VOTE.fullmatch(line)
-            if found is None:
-                bad.append(rejected(line, "malformed"))
-                continue
-            way, kind, number = found.groups()
-            direction = 1 if way == "UP" else -1
-            votes.append({"target_kind": kind, "target_id": int(number), "direction": direction})
-        return Read({"kind": "votes", "votes": votes}, bad) if votes or bad else NOTHING
+_READER = Lines("votes", "(?:UP|DOWN)VOTE", _part_of)
 
 
 def vote_runner(
@@ -151,8 +122,12 @@ def vote_runner(
             *(f"{m.kind}:{m.id} {clip(m.preview, limits.preview)}" for m in surfaced),
         ]
 
+        def judge(part: object, kept: Sequence[Vote]) -> Vote | str:
+            vote = _vote(part)
+            return _allowed(vote, kept, allowed, limits) if vote else "malformed"
+
         def check(value: object) -> Read | Rejection:
-            return _kept(value, allowed, limits)
+            return taken(value, "votes", judge, verb="vote on")
 
         return Ask(conversation(prompt, words(limits), data), check)
 
@@ -160,30 +135,12 @@ def vote_runner(
         name="vote",
         schema=schema(limits),
         accepts=ACCEPTED,
-        reader=_Reader(),
+        reader=_READER,
         timeout=timeout,
         model=model,
         observer=observer,
     )
     return Subcall(describe, otherwise=None, options=options)
-
-
-def _kept(
-    value: object, allowed: frozenset[tuple[str, int]], limits: VoteLimits
-) -> Read | Rejection:
-    parts = parts_of(value, "votes")
-    if not parts:
-        return Rejection("the model says there is nothing to vote on")
-    kept: dict[tuple[str, int], Vote] = {}
-    bad: list[Rejected] = []
-    for part in parts:
-        vote = _vote(part)
-        reason = _why_not(vote, kept.keys(), allowed, limits)
-        if vote is None or reason:
-            bad.append(rejected(part, reason))
-        else:
-            kept[vote.kind, vote.id] = vote
-    return Read(tuple(kept.values()), bad) if kept else Rejection("no vote could be kept", bad)
 
 
 def _vote(part: object) -> Vote | None:
@@ -196,18 +153,13 @@ def _vote(part: object) -> Vote | None:
             return None
 
 
-def _why_not(
-    vote: Vote | None,
-    kept: Collection[tuple[str, int]],
-    allowed: frozenset[tuple[str, int]],
-    limits: VoteLimits,
-) -> str:
-    """Why a vote is not taken; empty when it is."""
-    if vote is None:
-        return "malformed"
+def _allowed(
+    vote: Vote, kept: Sequence[Vote], allowed: frozenset[tuple[str, int]], limits: VoteLimits
+) -> Vote | str:
+    """The vote, or why it is not taken."""
     target = (vote.kind, vote.id)
     if target not in allowed:
         return "not_surfaced"
-    if target in kept:
+    if any(target == (other.kind, other.id) for other in kept):
         return "duplicate"
-    return "cap_exceeded" if len(kept) >= limits.votes else ""
+    return "cap_exceeded" if len(kept) >= limits.votes else vote

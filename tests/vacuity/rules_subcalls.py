@@ -142,7 +142,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "subcall votes: the last of a kind and id wins",
         VOTES,
-        '    if target in kept:\n        return "duplicate"\n',
+        "    if any(target == (other.kind, other.id) for other in kept):\n"
+        '        return "duplicate"\n',
         "",
         _one(
             "test_a_bad_vote_is_dropped_with_its_reason_and_the_good_one_kept",
