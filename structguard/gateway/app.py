@@ -25,11 +25,11 @@ from structguard.gateway.config import AuthConfig, Config, LimitsConfig
 from structguard.gateway.conversation import Conversations
 from structguard.gateway.core import Core
 from structguard.gateway.cors import Cors
-from structguard.gateway.counting import Counted
+from structguard.gateway.counting import Counted, route_of
 from structguard.gateway.faults import ApiError
 from structguard.gateway.metrics import Metrics
 from structguard.gateway.responses import ResponsesEndpoint
-from structguard.gateway.rest import Rest, route_of
+from structguard.gateway.rest import Rest
 from structguard.gateway.serving import Serving
 from structguard.gateway.socket import Sockets, reject
 from structguard.gateway.store import open_store

@@ -100,7 +100,17 @@ class Core:
             raise ApiError(400, "model is missing", param="model")
         turn.links = self.upstreams.links(turn.model)
         self.client_headers(exchange)
-        if self.busy > self.config.limits.concurrent:  # this one is counted
+        self.check_room()
+        return turn
+
+    def check_room(self) -> None:
+        """
+        Whether this request, which is counted already, is not one too many.
+
+        Raises:
+            ApiError: 429.
+        """
+        if self.busy > self.config.limits.concurrent:
             raise ApiError(
                 429,
                 "the gateway serves as many requests as it may",
@@ -108,7 +118,6 @@ class Core:
                 code="too_many_requests",
                 headers={"retry-after": "1"},
             )
-        return turn
 
     def client_headers(self, exchange: Exchange) -> None:
         """Note which of the client's headers may go upstream."""

@@ -7,9 +7,24 @@ import time
 from dataclasses import dataclass, field
 
 from structguard.gateway.core import Core
+from structguard.gateway.page import FORGET_PATH, STYLE_PATH
 from structguard.gateway.turn import Served
 
 access: logging.Logger = logging.getLogger("structguard.access")
+_COUNTED = frozenset({"/v1/models", "/v1/embeddings", "/v1/responses/compact", "/openapi.json"})
+_UNCOUNTED = frozenset({"/healthz", "/readyz", "/metrics", "/", FORGET_PATH, STYLE_PATH})
+
+
+def route_of(path: str) -> str | None:
+    """The route of a path, for metrics; None for what operators ask."""
+    if path in _COUNTED:
+        return path
+    if path in _UNCOUNTED:
+        return None
+    if path.startswith("/v1/responses/"):
+        inputs = path.endswith("/input_items")
+        return "/v1/responses/{id}" + ("/input_items" if inputs else "")
+    return "/v1/models/{id}" if path.startswith("/v1/models/") else "other"
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from structguard.gateway.compact import compacted
 from structguard.gateway.conversation import listed, no_store
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError
-from structguard.gateway.page import FORGET_PATH, STYLE_PATH
+from structguard.gateway.openapi import document
 from structguard.gateway.resource import now
 from structguard.gateway.status import exchange_of, status_routes
 from structguard.gateway.store import StoreTrouble
@@ -35,20 +35,6 @@ from structguard.types import as_mapping, as_sequence, as_text
 
 Handler = Callable[[Request, Caller], Awaitable[Response]]
 _MODELS_SECONDS = 10.0
-_COUNTED = frozenset({"/v1/models", "/v1/embeddings", "/v1/responses/compact", "/openapi.json"})
-_UNCOUNTED = frozenset({"/healthz", "/readyz", "/metrics", "/", FORGET_PATH, STYLE_PATH})
-
-
-def route_of(path: str) -> str | None:
-    """The route of a path, for metrics; None for what operators ask."""
-    if path in _COUNTED:
-        return path
-    if path in _UNCOUNTED:
-        return None
-    if path.startswith("/v1/responses/"):
-        inputs = path.endswith("/input_items")
-        return "/v1/responses/{id}" + ("/input_items" if inputs else "")
-    return "/v1/models/{id}" if path.startswith("/v1/models/") else "other"
 
 
 def json_reply(
@@ -77,14 +63,14 @@ class Rest:
             Route("/v1/models", self._guarded(self.models)),
             Route("/v1/models/{model:path}", self._guarded(self.model)),
             Route("/v1/embeddings", self._guarded(self.embeddings), methods=["POST"]),
+            Route("/openapi.json", self._guarded(self.openapi)),
             Route("/healthz", self.health),
             Route("/readyz", self.ready),
         ]
         if self.core.config.endpoints.responses.enabled:
             routes += [
                 Route("/v1/responses/compact", self._guarded(self.compact), methods=["POST"]),
-                Route("/v1/responses/{id}", self._guarded(self.kept), methods=["GET"]),
-                Route("/v1/responses/{id}", self._guarded(self.dropped), methods=["DELETE"]),
+                Route("/v1/responses/{id}", self._guarded(self.stored), methods=["GET", "DELETE"]),
                 Route("/v1/responses/{id}/input_items", self._guarded(self.inputs)),
             ]
         if self.core.config.pages.metrics:
@@ -104,13 +90,18 @@ class Rest:
                 exchange.check_headers(self.core.config.limits)
                 caller = self.core.caller(exchange)
                 self.core.client_headers(exchange)
+                if request.method != "POST" and request.url.path.startswith("/v1/"):
+                    self.core.check_room()  # where a body is read, that comes before
                 return await handler(request, caller)
             except Gone:
                 return Response(status_code=499)
             except StoreTrouble as error:
                 return error_reply(no_store(error))
-            except (ApiError, ProviderError) as error:
-                return error_reply(self.core.refusal(error, "responses", ""))
+            except (ApiError, ProviderError, TypeError) as error:
+                told = self.core.refusal(error, "responses", "")
+                if told.code == "bug":
+                    raise
+                return error_reply(told)
 
         return checked
 
@@ -176,6 +167,7 @@ class Rest:
         self, body: Mapping[str, object], model: str, texts: list[str]
     ) -> Mapping[str, object]:
         links = self.core.upstreams.links(model)
+        self.core.check_room()
         for at, (name, named) in enumerate(links):
             embed = getattr(self.core.upstreams.providers[name], "embed", None)
             if embed is None:
@@ -201,6 +193,10 @@ class Rest:
             )
         except ProviderError as error:
             return error_reply(self.core.refusal(error, "responses", turn.model))
+
+    async def stored(self, request: Request, caller: Caller) -> Response:
+        """A stored response, read or forgotten."""
+        return await (self.dropped if request.method == "DELETE" else self.kept)(request, caller)
 
     async def kept(self, request: Request, caller: Caller) -> Response:
         """A stored response."""
@@ -238,6 +234,11 @@ class Rest:
                 "has_more": len(page) < len(items),
             }
         )
+
+    async def openapi(self, request: Request, caller: Caller) -> Response:
+        """What is offered here, as an OpenAPI document."""
+        del request, caller
+        return json_reply(document(self.core.config))
 
     async def health(self, request: Request) -> Response:
         """Whether the process answers."""

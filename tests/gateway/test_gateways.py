@@ -118,7 +118,7 @@ def test_off_mode_and_an_unreadable_format_are_told_apart(outer: Running) -> Non
     assert reply.status_code == 400
 
 
-def test_a_handshake_without_a_token_is_a_401_and_another_path_is_closed(served: Upstream) -> None:
+def test_a_handshake_without_a_token_is_a_401_and_another_path_is_a_404(served: Upstream) -> None:
     made = settings(served.base_url, auth={"token_hashes": ["0" * 64]}, limits={"concurrent": 1})
     with running(made) as gateway:
         where = gateway.url.replace("http", "ws")
@@ -127,7 +127,8 @@ def test_a_handshake_without_a_token_is_a_401_and_another_path_is_closed(served:
         assert caught.value.response.status_code == 401
         with pytest.raises(InvalidStatus) as caught, connect(f"{where}/v1/other", proxy=None):
             pass
-        assert caught.value.response.status_code == 403
+        assert caught.value.response.status_code == 404
+        assert json.loads(caught.value.response.body)["error"]["code"] == "not_found"
 
 
 def test_a_socket_answers_one_response_at_a_time(inner: Running) -> None:
