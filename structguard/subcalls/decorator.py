@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Generic, ParamSpec, overload
+from typing import Generic, ParamSpec, TypedDict, Unpack, overload
 
 from typing_extensions import TypeVar
 
@@ -17,6 +17,18 @@ from structguard.types import JsonObject, JsonSchema
 P = ParamSpec("P")
 T = TypeVar("T")
 D = TypeVar("D", default=None)
+
+
+class _Asked(TypedDict, total=False):
+    """What every overload takes; `subcall` itself says what each is."""
+
+    reader: Callable[[str], object] | None
+    timeout: float | None
+    name: str | None
+    model: str | None
+    abort: bool
+    observer: Observer
+    clock: Clock
 
 
 class _Decorator(Generic[T, D]):
@@ -37,13 +49,7 @@ def subcall(
     *,
     schema: type[T],
     otherwise: None = None,
-    reader: Callable[[str], object] | None = None,
-    timeout: float | None = None,
-    name: str | None = None,
-    model: str | None = None,
-    abort: bool = True,
-    observer: Observer = log_events,
-    clock: Clock = time.monotonic,
+    **asked: Unpack[_Asked],
 ) -> _Decorator[T, None]: ...
 
 
@@ -52,13 +58,7 @@ def subcall(
     *,
     schema: type[T],
     otherwise: D,
-    reader: Callable[[str], object] | None = None,
-    timeout: float | None = None,
-    name: str | None = None,
-    model: str | None = None,
-    abort: bool = True,
-    observer: Observer = log_events,
-    clock: Clock = time.monotonic,
+    **asked: Unpack[_Asked],
 ) -> _Decorator[T, D]: ...
 
 
@@ -67,13 +67,7 @@ def subcall(
     *,
     schema: Mapping[str, object] | JsonSchema | JsonObject | None = None,
     otherwise: None = None,
-    reader: Callable[[str], object] | None = None,
-    timeout: float | None = None,
-    name: str | None = None,
-    model: str | None = None,
-    abort: bool = True,
-    observer: Observer = log_events,
-    clock: Clock = time.monotonic,
+    **asked: Unpack[_Asked],
 ) -> _Decorator[object, None]: ...
 
 
@@ -82,13 +76,7 @@ def subcall(
     *,
     schema: Mapping[str, object] | JsonSchema | JsonObject | None = None,
     otherwise: D,
-    reader: Callable[[str], object] | None = None,
-    timeout: float | None = None,
-    name: str | None = None,
-    model: str | None = None,
-    abort: bool = True,
-    observer: Observer = log_events,
-    clock: Clock = time.monotonic,
+    **asked: Unpack[_Asked],
 ) -> _Decorator[object, D]: ...
 
 
