@@ -20,7 +20,6 @@ from typing import Any, TypeAlias
 
 from structguard.gateway.config import LimitsConfig
 from structguard.gateway.faults import ApiError
-from structguard.gateway.gather import write_all
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -166,16 +165,16 @@ class Exchange:
         if fault.code == "bug":
             raise error
 
-    async def stream(self, blocks: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
-        """Server-sent events, never cut; a write waits while the client reads slowly."""
+    async def stream(
+        self, blocks: AsyncIterator[bytes], told: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        """Server-sent events, a block a write; a write waits while the client reads slowly."""
         self.status, self.began = 200, time.perf_counter()
-        raw = [*_SSE, *self.more, *encoded(headers)]
+        raw = [*_SSE, *self.more, *told]
         await self.send({"type": "http.response.start", "status": 200, "headers": raw})
 
-        async def write(block: bytes) -> None:
+        async for block in blocks:
             await self.send({"type": "http.response.body", "body": block, "more_body": True})
-
-        await write_all(blocks, write)
         await self.send({"type": "http.response.body", "body": b""})
 
 

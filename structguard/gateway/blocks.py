@@ -6,7 +6,8 @@ Nothing is decoded here that need not be: what passes is forwarded as it came.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 
 import orjson
 
@@ -19,22 +20,34 @@ _ENDS: Mapping[Api, tuple[bytes, ...]] = {
     "responses": (b'"response.completed"', b'"response.incomplete"', b'"response.failed"'),
 }
 _RESOURCE = b'"response":'  # a key only events of the response itself have; in texts it is escaped
+_DONE = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
 MAX_EVENT = 32 * 1024 * 1024  # bytes of one event; more is no event stream
 
 
 class Blocks:
-    """Whole events, several in one block, as the network brings them; `ended`: a terminal one came."""
+    """
+    Whole events, several in one block, as the network brings them.
 
-    __slots__ = ("_ends", "_held", "_pieces", "ended")
+    `ended`: a terminal event came; `done`: so did the `[DONE]` after it; `over`: nothing follows.
+    """
+
+    __slots__ = ("_back", "_ends", "_held", "_pieces", "done", "ended", "over")
 
     def __init__(self, response: Response, api: Api) -> None:
         self._pieces: AsyncIterator[bytes] = response.aiter()
         self._held = b""
+        self._back: list[bytes] = []
         self._ends = _ENDS[api]
         self.ended: bool = False
+        self.done: bool = False
+        self.over: bool = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
+
+    def put_back(self, blocks: Iterable[bytes]) -> None:
+        """Give these again, before what follows them."""
+        self._back.extend(blocks)
 
     async def __anext__(self) -> bytes:
         """
@@ -43,20 +56,23 @@ class Blocks:
         Raises:
             ExchangeFailed: the connection broke.
         """
+        if self._back:
+            return self._back.pop(0)
         async for piece in self._pieces:
             data = self._held + piece if self._held else piece
             if b"\r" in data:
                 data = self._without_returns(data)
             cut = data.rfind(b"\n\n") + 2
-            if cut > 1:
+            if cut > 1:  # else none was found
                 self._held = data[cut:]
-                return self._seen(data[:cut])
+                return self._seen(data if cut == len(data) else data[:cut])
             self._held = data
             if len(data) > MAX_EVENT:
                 break
         if self._held.strip():
             rest, self._held = self._held, b""
             return self._seen(rest + b"\n\n")
+        self.over = True
         raise StopAsyncIteration
 
     def _without_returns(self, data: bytes) -> bytes:
@@ -67,8 +83,17 @@ class Blocks:
 
     def _seen(self, block: bytes) -> bytes:
         if not self.ended:
-            self.ended = any(end in block for end in self._ends)
+            for end in self._ends:
+                if end in block:
+                    self.ended = True
+        if self.ended and not self.done:
+            self.done = _DONE.search(block) is not None
         return block
+
+
+def holds_resource(block: bytes) -> bool:
+    """Whether an event of the block carries the resource."""
+    return _RESOURCE in block
 
 
 def around_resources(block: bytes) -> Iterator[tuple[bytes, bool]]:
@@ -85,6 +110,11 @@ def around_resources(block: bytes) -> Iterator[tuple[bytes, bool]]:
         at = end
     if at < len(block):
         yield block[at:], False
+
+
+def is_opening(event: bytes) -> bool:
+    """Whether an event can only say that a response has begun: a large one, and no answer in it."""
+    return _RESOURCE in event and b'"response.completed"' not in event
 
 
 def raw_events(block: bytes) -> Iterator[bytes]:

@@ -18,10 +18,11 @@ from structguard.gateway.chunks import Chunks
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
 from structguard.gateway.flowing import RawStream
+from structguard.gateway.neutral import Batch
 from structguard.gateway.resource import new_id, now
 from structguard.gateway.turn import Turn
 from structguard.gateway.whole import RawReply
-from structguard.types import Finished, StreamEvent, as_mapping
+from structguard.types import Finished, as_mapping
 from structguard.wire.chat import encode_reply
 
 
@@ -58,46 +59,43 @@ class ChatEndpoint:
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> None:
         async with self.core.serving.stream(turn) as events:
-            headers = turn.served.headers()
+            told = turn.served.raw_headers()
             blocks = (
                 self._raw(turn, events)
                 if isinstance(events, RawStream)
                 else self._chunks(turn, events)
             )
-            await exchange.stream(blocks, headers)
+            await exchange.stream(blocks, told)
 
     async def _raw(self, turn: Turn, stream: RawStream) -> AsyncIterator[bytes]:
-        done = False
         try:
             async for block in stream.blocks():
-                done = done or b"[DONE]" in block
                 yield block
         except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
             yield self._broken(turn, error)
             return
-        if not done:
+        if not stream.is_done:
             yield DONE
 
-    async def _chunks(self, turn: Turn, events: AsyncIterator[StreamEvent]) -> AsyncIterator[bytes]:
+    async def _chunks(self, turn: Turn, events: AsyncIterator[Batch]) -> AsyncIterator[bytes]:
         options = as_mapping(turn.body.get("stream_options")) or {}
         wants_usage = options.get("include_usage") is True
         chunks = Chunks(new_id("chatcmpl"), turn.model, now(), wants_usage)
-        yield spoken(chunks.begin(), "chat")
+        begun = spoken(chunks.begin(), "chat")
         try:
-            async for event in events:
-                if isinstance(event, Finished):
-                    told = turn.served.headers()
+            async for batch in events:
+                last = batch[-1]
+                told = begun + chunks.told(batch[:-1] if isinstance(last, Finished) else batch)
+                begun = b""
+                if told:
+                    yield told
+                if isinstance(last, Finished):
                     if self.core.serving.is_unusable(turn):
                         raise unusable()  # noqa: TRY301
-                    made = chunks.finish(event.completion, told)
-                else:
-                    made = chunks.feed(event)
-                for chunk in made:
-                    yield spoken(chunk, "chat")
+                    end = chunks.finish(last.completion, turn.served.headers())
+                    yield b"".join(spoken(chunk, "chat") for chunk in end) + DONE
         except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
-            yield self._broken(turn, error)
-            return
-        yield DONE
+            yield begun + self._broken(turn, error)
 
     def _broken(self, turn: Turn, error: Exception) -> bytes:
         fault: ApiError = self.core.refusal(error, "chat", turn.model)

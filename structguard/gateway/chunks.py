@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
+import orjson
+
+from structguard.gateway.blocks import spoken
 from structguard.types import (
     Completion,
     DeclineDelta,
@@ -31,6 +34,27 @@ class Chunks:
     usage: bool
     _calls: int = 0
     _told: set[str] = field(default_factory=set[str])
+    _around: tuple[bytes, bytes] | None = None  # what stands before and behind a delta's text
+
+    def told(self, events: Iterable[StreamEvent]) -> bytes:
+        """What neutral events become on the wire; a delta of the text is written as it is read."""
+        out: list[bytes] = []
+        for event in events:
+            if isinstance(event, TextDelta):
+                out.append(self._delta(event.text))
+            else:
+                out.extend(spoken(chunk, "chat") for chunk in self.feed(event))
+        return b"".join(out)
+
+    def _delta(self, text: str) -> bytes:
+        """The one chunk of which there are many."""
+        if self._around is None:
+            self._told.add("text")
+            empty = b'"content":""'  # inside a name its quotes would be escaped
+            before, _, behind = spoken(self._chunk({"content": ""}), "chat").partition(empty)
+            self._around = before + empty[:-2], behind
+        before, behind = self._around
+        return b"%b%b%b" % (before, orjson.dumps(text), behind)
 
     def begin(self) -> Chunk:
         """The chunk that names the role."""

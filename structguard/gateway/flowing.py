@@ -14,7 +14,7 @@ import anyio
 from structguard.clients.replies import get, items, put
 from structguard.clients.signs import gives_answer
 from structguard.clients.streams import StreamHealer
-from structguard.gateway.blocks import Blocks, object_of, raw_events, spoken
+from structguard.gateway.blocks import Blocks, is_opening, object_of, raw_events, spoken
 from structguard.gateway.turn import Served
 from structguard.http import ExchangeFailed, Response
 from structguard.types import Api, Format
@@ -30,19 +30,23 @@ class RawStream:
     the first ones; `served` says how, its source once the text was read.
     """
 
-    def __init__(self, response: Response, blocks: Blocks, head: list[bytes], api: Api) -> None:
+    def __init__(self, response: Response, blocks: Blocks, api: Api) -> None:
         self.served: Served = Served()
         self.answered = False
         self.api: Api = api
         self._response = response
         self._blocks = blocks
-        self._head = head
         self._healer: StreamHealer | None = None
         self._number = 0
 
     def heal(self, asked: Callable[[], Format | None], *, degraded: bool) -> None:
         """The text must become bare JSON that fits."""
         self._healer = StreamHealer(self.api, asked, degraded)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the upstream's own `[DONE]` came."""
+        return self._blocks.done
 
     async def blocks(self) -> AsyncIterator[bytes]:
         """
@@ -53,8 +57,10 @@ class RawStream:
         """
         fault: Exception | None = None
         try:
-            async for block in self._whole():
-                if out := self._out(block):
+            async for block in self._blocks:
+                if self._healer is None:
+                    yield block
+                elif out := self._out(block):
                     yield out
         except ExchangeFailed as error:
             fault = error
@@ -62,12 +68,6 @@ class RawStream:
             yield rest
         if not self._blocks.ended:  # a connection that breaks after the end is no loss
             raise fault or BadReply(truncated())
-
-    async def _whole(self) -> AsyncIterator[bytes]:
-        for block in self._head:
-            yield block
-        async for block in self._blocks:
-            yield block
 
     def _out(self, block: bytes) -> bytes:
         """A block, event by event while there is something to heal, then as it is."""
@@ -103,10 +103,22 @@ class RawStream:
             self.served.source = "json"
             yield raw
             return
+        if not healer.holds and self._passes(event):
+            yield raw
+            return
         for one in out:
             if self.api == "chat" and _finishes(one):
                 put(one, "metadata", self.served.headers())
             yield self._spoken(one)
+
+    def _passes(self, event: object) -> bool:
+        """Whether an event that nothing was done to can go out as it came."""
+        if self.api == "chat":
+            return not _finishes(event)
+        if get(event, "sequence_number") != self._number:
+            return False
+        self._number += 1
+        return True
 
     def _spoken(self, event: object) -> bytes:
         """An event as bytes; where deltas were joined, the numbers must have no gap."""
@@ -122,6 +134,9 @@ class RawStream:
 
     async def aclose(self) -> None:
         """Close the connection, or give it back if the stream is at its end."""
+        if self._blocks.over:
+            await self._response.aclose()
+            return
         try:
             if self._blocks.ended:
                 with anyio.move_on_after(_DRAIN):
@@ -156,16 +171,16 @@ async def opened(response: Response, wire: Wire, *, confirm: bool) -> RawStream:
     """
     api: Api = "chat" if wire.API == "chat" else "responses"
     blocks, head = Blocks(response, api), list[bytes]()
-    stream = RawStream(response, blocks, head, api)
+    stream = RawStream(response, blocks, api)
     decoder = wire.open_stream(response.headers)
     begun = False
     async for block in blocks:
         head.append(block)
         for raw in raw_events(block):
-            event = object_of(raw)
             begun = bool(decoder.feed(raw)) or begun
-            stream.answered = stream.answered or gives_answer(event, api)
-            begun = begun or stream.answered
+            if (confirm or not begun) and not is_opening(raw):
+                stream.answered = stream.answered or gives_answer(object_of(raw), api)
+                begun = begun or stream.answered
             if decoder.done or (stream.answered if confirm else begun):
                 break
         else:
@@ -173,4 +188,5 @@ async def opened(response: Response, wire: Wire, *, confirm: bool) -> RawStream:
         break
     if decoder.done or not begun:
         decoder.close()
+    blocks.put_back(head)
     return stream

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -25,13 +24,13 @@ from structguard.flow import Send, Sent, Served as Outcome, adrive
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.plain import Tried, plain_reply, plan_of
 from structguard.gateway.sending import Sending
-from structguard.gateway.turn import RAW, Served, Turn
+from structguard.gateway.turn import Served, Turn
 from structguard.gateway.whole import RawReply, Whole, healed, holds_prose, promoted
 from structguard.memo import Memo
 from structguard.options import Policy, RetryOptions
 from structguard.providers.call import Call, Fault
 from structguard.service import Clock
-from structguard.types import Completion, Finished, Operation, StreamEvent
+from structguard.types import Operation
 
 T = TypeVar("T")
 
@@ -95,13 +94,12 @@ class Passage:
         served = await self._drive(turn, asked, send, call)
         return healed(served.value, asked, Served(self.id, served.enforced, call.requests))
 
-    @asynccontextmanager
-    async def stream(self, turn: Turn, model: str) -> AsyncGenerator[AsyncIterator[StreamEvent]]:
+    async def open(self, turn: Turn, model: str) -> RawStream:
         """
-        The stream as one event that holds a `RawStream` in `metadata[RAW]`.
+        The stream, once it has begun; whoever asked closes it.
 
         Raises:
-            ProviderError: on entering, what failed before the first event.
+            ProviderError: what failed before the first event.
         """
         asked = self._asked(turn, model)
         plan, tried = plan_of(asked, turn.mode, self.memo, self.policy), None
@@ -111,57 +109,47 @@ class Passage:
             outcome = await self.sending.opened(asked, body, budget, confirm=False)
             if isinstance(outcome, RawStream):
                 plan.skipped(self.memo, self.observer)
-                try:
-                    yield self._begun(turn, asked, outcome, Served(self.id, plan.enforced))
-                finally:
-                    await outcome.aclose()
-                return
+                return self._begun(turn, asked, outcome, Served(self.id, plan.enforced))
             tried = Tried[RawStream](body, outcome, began)
-        async with self._streamed(turn, model, asked, tried) as events:
-            yield events
+        return await self._opened(turn, model, asked, tried)
 
-    @asynccontextmanager
-    async def _streamed(
+    async def _opened(
         self, turn: Turn, model: str, asked: BodyCall, tried: Tried[RawStream] | None
-    ) -> AsyncGenerator[AsyncIterator[StreamEvent]]:
+    ) -> RawStream:
         """The general way, as for whole replies."""
         call = self._begin(turn, model, tried, operation="stream")
-        async with AsyncExitStack() as open_:
+        opened: list[RawStream] = []
 
-            async def send(effect: Send[BodyCall]) -> Sent[RawStream]:
-                body = self._body(turn, asked, effect.call, model)
+        async def send(effect: Send[BodyCall]) -> Sent[RawStream]:
+            body = self._body(turn, asked, effect.call, model)
 
-                async def once() -> RawStream | Fault:
-                    found = tried and tried.taken(body)
-                    return found or await self.sending.opened(
-                        asked, body, call.left(), confirm=effect.confirm
-                    )
+            async def once() -> RawStream | Fault:
+                found = tried and tried.taken(body)
+                return found or await self.sending.opened(
+                    asked, body, call.left(), confirm=effect.confirm
+                )
 
-                outcome = await self._attempts(call, once)
-                if isinstance(outcome, Fault):
-                    return _failed(call, outcome)
-                open_.push_async_callback(outcome.aclose)
-                return Sent(value=outcome, status=200, answered=outcome.answered)
+            outcome = await self._attempts(call, once)
+            if isinstance(outcome, Fault):
+                return _failed(call, outcome)
+            opened.append(outcome)
+            return Sent(value=outcome, status=200, answered=outcome.answered)
 
+        try:
             served = await self._drive(turn, asked, send, call)
-            told = Served(self.id, served.enforced, call.requests)
-            yield self._begun(turn, asked, served.value, told)
+        except BaseException:
+            for stream in opened:
+                await stream.aclose()
+            raise
+        told = Served(self.id, served.enforced, call.requests)
+        return self._begun(turn, asked, served.value, told)
 
-    def _begun(
-        self, turn: Turn, asked: BodyCall, stream: RawStream, told: Served
-    ) -> AsyncIterator[StreamEvent]:
+    def _begun(self, turn: Turn, asked: BodyCall, stream: RawStream, told: Served) -> RawStream:
         """A stream on its way to the client."""
         stream.served = told
         if asked.guardable:
             stream.heal(turn.asked, degraded=told.enforced is False)
-        return _one(
-            Completion(
-                provider=self.id,
-                enforced=told.enforced,
-                requests=told.requests,
-                metadata={RAW: stream},
-            )
-        )
+        return stream
 
     def _begin(
         self,
@@ -246,7 +234,3 @@ def _failed(call: Call, fault: Fault) -> Sent[Any]:
     error = call.error(fault)
     error.__cause__ = fault.cause
     return Sent(error=error, refusal=fault.refusal, status=fault.failure.status, left=call.left())
-
-
-async def _one(completion: Completion) -> AsyncIterator[StreamEvent]:
-    yield Finished(completion)

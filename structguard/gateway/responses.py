@@ -7,7 +7,7 @@ Source: the Open Responses document (2026-04-24); spec gateway "Replies".
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -16,16 +16,17 @@ import orjson
 from structguard.gateway import schema_responses
 from structguard.gateway.asgi import Exchange
 from structguard.gateway.auth import Caller
-from structguard.gateway.blocks import DONE, around_resources, object_of, spoken
+from structguard.gateway.blocks import DONE, around_resources, holds_resource, object_of, spoken
 from structguard.gateway.conversation import Local, check_outputs, input_items, only_messages
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
 from structguard.gateway.flowing import RawStream
+from structguard.gateway.neutral import Batch
 from structguard.gateway.resource import REQUIRED, Started, ended, filled
 from structguard.gateway.sequence import Sequence
 from structguard.gateway.turn import Turn
 from structguard.gateway.whole import RawReply
-from structguard.types import Completion, Finished, StreamEvent, as_mapping
+from structguard.types import Completion, Finished, as_mapping
 
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -60,8 +61,8 @@ class ResponsesEndpoint:
 
         try:
             if turn.streams:
-                async with self.streaming(run) as (blocks, headers):
-                    await exchange.stream(blocks, headers)
+                async with self.streaming(run) as blocks:
+                    await exchange.stream(blocks, turn.served.raw_headers())
             else:
                 body = await self.whole(run)
                 await exchange.reply(200, body, told=turn.served.raw_headers())
@@ -113,9 +114,7 @@ class ResponsesEndpoint:
         return body
 
     @asynccontextmanager
-    async def streaming(
-        self, run: Run
-    ) -> AsyncGenerator[tuple[AsyncIterator[bytes], Mapping[str, str]]]:
+    async def streaming(self, run: Run) -> AsyncGenerator[AsyncIterator[bytes]]:
         """
         The events as blocks of bytes, once the response has begun; with `[DONE]` at the end.
 
@@ -123,30 +122,28 @@ class ResponsesEndpoint:
             ApiError, ProviderError: what failed before the first event.
         """
         async with self.core.serving.stream(run.turn) as events:
-            headers = run.turn.served.headers()
             if isinstance(events, RawStream):
-                yield self._raw(run, events), headers
+                yield self._raw(run, events)
             else:
-                yield self._written(run, events), headers
+                yield self._written(run, events)
 
     async def _raw(self, run: Run, stream: RawStream) -> AsyncIterator[bytes]:
         """An upstream's own events; only those that hold the resource are looked at."""
-        done, last = False, b""
+        last = b""
         try:
             async for block in stream.blocks():
-                done = done or b"[DONE]" in block
                 last = block
-                yield await self._seen(run, block)
+                yield await self._seen(run, block) if holds_resource(block) else block
         except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
             numbers = _NUMBER.findall(last)
             sequence = Sequence(run.start.whole(), int(numbers[-1]) + 1 if numbers else 0)
-            for piece in self._broken(run, sequence, error):
-                yield piece
+            yield self._broken(run, sequence, error)
             return
-        if not done:
+        if not stream.is_done:
             yield DONE
 
     async def _seen(self, run: Run, block: bytes) -> bytes:
+        """A block in which something of the resource is made whole, and kept at its end."""
         out: list[bytes] = []
         for raw, holds in around_resources(block):
             event = object_of(raw) if holds else None
@@ -170,23 +167,20 @@ class ResponsesEndpoint:
             out.append(spoken({**event, "response": whole}, "responses"))
         return b"".join(out)
 
-    async def _written(self, run: Run, events: AsyncIterator[StreamEvent]) -> AsyncIterator[bytes]:
+    async def _written(self, run: Run, events: AsyncIterator[Batch]) -> AsyncIterator[bytes]:
         sequence = Sequence(run.start.whole())
-        yield b"".join(spoken(event, "responses") for event in sequence.begin())
+        begun = _speak(sequence.begin())
         try:
-            async for event in events:
-                made = (
-                    await self._ended(run, sequence, event.completion)
-                    if isinstance(event, Finished)
-                    else sequence.feed(event)
-                )
-                for one in made:
-                    yield spoken(one, "responses")
+            async for batch in events:
+                last = batch[-1]
+                told = begun + sequence.told(batch[:-1] if isinstance(last, Finished) else batch)
+                begun = b""
+                if told:
+                    yield told
+                if isinstance(last, Finished):
+                    yield _speak(await self._ended(run, sequence, last.completion)) + DONE
         except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
-            for piece in self._broken(run, sequence, error):
-                yield piece
-            return
-        yield DONE
+            yield begun + self._broken(run, sequence, error)
 
     async def _ended(
         self, run: Run, sequence: Sequence, completion: Completion
@@ -201,10 +195,10 @@ class ResponsesEndpoint:
             resource["store"] = False
         return end
 
-    def _broken(self, run: Run, sequence: Sequence, error: Exception) -> list[bytes]:
+    def _broken(self, run: Run, sequence: Sequence, error: Exception) -> bytes:
         fault = self.core.refusal(error, "responses", run.turn.model)
         events = sequence.fail(fault.code or fault.type, fault.message, fault.type)
-        return [*(spoken(event, "responses") for event in events), DONE]
+        return _speak(events) + DONE
 
     async def _keep(self, run: Run, resource: Mapping[str, object]) -> str:
         """Store what did not fail; what went wrong, if anything."""
@@ -212,6 +206,10 @@ class ResponsesEndpoint:
             return ""
         body = {**run.asked, "input": run.turn.body.get("input")}
         return await self.core.conversations.keep(body, resource, run.scope, run.local)
+
+
+def _speak(events: Iterable[dict[str, object]]) -> bytes:
+    return b"".join(spoken(event, "responses") for event in events)
 
 
 def _metadata(response: Mapping[str, object]) -> Mapping[str, object]:

@@ -6,9 +6,12 @@ Source: the Open Responses document (2026-04-24), streaming events; spec gateway
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 
+import orjson
+
+from structguard.gateway.blocks import spoken
 from structguard.gateway.resource import ended
 from structguard.types import (
     Completion,
@@ -23,13 +26,18 @@ from structguard.types import (
 
 Event = dict[str, object]
 _PREFIX = {"message": "msg", "reasoning": "rs", "function_call": "fc"}
+_DELTA = (
+    b"event: response.output_text.delta\n"
+    b'data: {"type":"response.output_text.delta","sequence_number":%d,%b,"delta":%b,"logprobs":[]}'
+    b"\n\n"
+)
 _PARTS = {"text": "output_text", "refusal": "refusal"}
 
 
 class Sequence:
     """
-    Writes one response. `start` is the resource as created; `feed` gives the events of one neutral
-    event, in order, numbered without a gap from `number` on.
+    Writes one response. `start` is the resource as created; `told` and `feed` give the events of
+    neutral ones, in order, numbered without a gap from `number` on.
     """
 
     def __init__(self, start: Mapping[str, object], number: int = 0) -> None:
@@ -39,6 +47,7 @@ class Sequence:
         self._items: list[Event] = []
         self._kind = ""  # what the open item is: text, refusal, reasoning, or nothing
         self._id = ""
+        self._place = b""  # the open item's content part, as members of an event
         self._pieces: list[str] = []
         self._told: set[str] = set()
         self.resource: dict[str, object] | None = None
@@ -47,6 +56,22 @@ class Sequence:
         """created and in_progress."""
         yield self._event("response.created", response=self._start)
         yield self._event("response.in_progress", response=self._start)
+
+    def told(self, events: Iterable[StreamEvent]) -> bytes:
+        """What neutral events become on the wire; a delta of an open text is written as it is read."""
+        out: list[bytes] = []
+        for event in events:
+            if isinstance(event, TextDelta) and self._kind == "text" and event.text:
+                out.append(self._delta(event.text))
+            else:
+                out.extend(spoken(one, "responses") for one in self.feed(event))
+        return b"".join(out)
+
+    def _delta(self, text: str) -> bytes:
+        """The one event of which there are many."""
+        self._pieces.append(text)
+        number, self._number = self._number, self._number + 1
+        return _DELTA % (number, self._place, orjson.dumps(text))
 
     def feed(self, event: StreamEvent) -> Iterator[Event]:
         """What one neutral event becomes; `Finished` needs `finish`."""
@@ -131,9 +156,9 @@ class Sequence:
                 "response.reasoning_summary_part.added", **self._summary(), part=_part(kind, "")
             )
         else:
-            yield self._event(
-                "response.content_part.added", **self._content(), part=_part(kind, "")
-            )
+            place = self._content()
+            self._place = orjson.dumps(place)[1:-1]
+            yield self._event("response.content_part.added", **place, part=_part(kind, ""))
 
     def _close(self, status: str) -> Iterator[Event]:
         kind, text = self._kind, "".join(self._pieces)

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from structguard.clients.healing import Healed, heal
+from structguard.clients.growing import AnswerChanged
+from structguard.clients.healing import heal
 from structguard.clients.replies import text_slots
 from structguard.flow import watch
 from structguard.gateway.faults import unusable
 from structguard.gateway.flowing import RawStream
+from structguard.gateway.neutral import Batch, TextHealer, batches, with_text
 from structguard.gateway.turn import RAW, Served, Turn
-from structguard.gateway.upstreams import Upstream, Upstreams
+from structguard.gateway.upstream import Upstream
+from structguard.gateway.upstreams import Upstreams
 from structguard.gateway.whole import RawReply
+from structguard.service import EventStream, Provider
 from structguard.types import (
     Api,
     Completion,
@@ -27,7 +31,6 @@ from structguard.types import (
     JsonObject,
     JsonSchema,
     StreamEvent,
-    TextDelta,
 )
 
 Answer: TypeAlias = RawReply | Completion
@@ -64,7 +67,7 @@ class Serving:
         if format_ is not None and _is_text(completion):
             degraded = completion.enforced is False
             healed = heal(completion.text, lambda: format_, degraded=degraded)
-            completion = _with_text(completion, healed)
+            completion = with_text(completion, healed)
             told.source = healed.source
         turn.answered(told)
         if self.is_unusable(turn) and _is_text(completion):
@@ -82,15 +85,33 @@ class Serving:
         return self.unusable_fails and turn.guardable and turn.served.source is None
 
     @asynccontextmanager
-    async def stream(self, turn: Turn) -> AsyncGenerator[RawStream | AsyncIterator[StreamEvent]]:
+    async def stream(self, turn: Turn) -> AsyncGenerator[RawStream | AsyncIterator[Batch]]:
         """
-        The stream, raw or neutral, once it has begun.
+        The stream, raw or neutral, once it has begun; how it was served is in the turn.
 
         Raises:
             ApiError, ProviderError: what failed before the first event.
         """
         provider, model = self.upstreams.answering(turn)
-        opening = provider.stream(turn.request(model))
+        if isinstance(provider, Upstream):
+            raw = await provider.opened(turn, model or turn.model)
+            if raw is not None:
+                turn.answered(raw.served)
+                try:
+                    yield raw
+                finally:
+                    await raw.aclose()
+                return
+            opening = provider.translated(turn, turn.request(model))
+        else:
+            opening = provider.stream(turn.request(model))
+        async with self._begun(turn, provider, opening) as stream:
+            yield stream
+
+    @asynccontextmanager
+    async def _begun(
+        self, turn: Turn, provider: Provider, opening: EventStream
+    ) -> AsyncGenerator[RawStream | AsyncIterator[Batch]]:
         with watch() as calls:
             try:
                 events = await opening.__aenter__()
@@ -99,7 +120,7 @@ class Serving:
         try:
             first = await anext(events, None)
             raw = _raw_of(first)
-            if raw is not None:
+            if raw is not None:  # a link of a chain that speaks the client's wire
                 turn.answered(raw.served)
                 yield raw
             else:
@@ -107,79 +128,35 @@ class Serving:
                 name = provider.id if info is None else info.provider.partition("#")[0]
                 enforced = None if info is None else info.enforced
                 turn.answered(Served(name, enforced, 1 if info is None else info.requests))
-                yield self._neutral(turn, first, events)
+                yield self._neutral(turn, batches(first, events))
         except BaseException as error:
             if not await opening.__aexit__(type(error), error, error.__traceback__):
                 raise
         else:
             await opening.__aexit__(None, None, None)
 
-    async def _neutral(
-        self, turn: Turn, first: StreamEvent | None, rest: AsyncIterator[StreamEvent]
-    ) -> AsyncIterator[StreamEvent]:
+    async def _neutral(self, turn: Turn, given: AsyncIterator[Batch]) -> AsyncIterator[Batch]:
         format_ = _format_of(turn)
         healer = None if format_ is None else TextHealer(format_, turn.served.enforced is False)
-        async for event in _chained(first, rest):
-            if healer is not None:
-                for one in healer.feed(event):
-                    yield one
-                turn.served.source = healer.source
-            else:
-                yield event
-            if isinstance(event, Finished):
-                turn.served.requests = event.completion.requests
-
-
-async def _chained(
-    first: StreamEvent | None, rest: AsyncIterator[StreamEvent]
-) -> AsyncIterator[StreamEvent]:
-    if first is not None:
-        yield first
-    async for event in rest:
-        yield event
-
-
-class TextHealer:
-    """The text of a neutral stream under a format: passing while it is JSON, else held and healed."""
-
-    def __init__(self, format: Format, degraded: bool) -> None:  # noqa: A002, FBT001
-        self._format = format
-        self._degraded = degraded
-        self._held: list[str] = []
-        self._passing = False
-        self.source: str | None = None
-
-    def feed(self, event: StreamEvent) -> list[StreamEvent]:
-        """What to hand on for this event."""
-        if isinstance(event, TextDelta) and not self._passing:
-            self._held.append(event.text)
-            if self._degraded or not _starts(self._held, self._format):
-                return []
-            self._passing, text = True, "".join(self._held)
-            self.source = "json"
-            return [TextDelta(text)]
-        if isinstance(event, Finished) and not self._passing:
-            return self._finished(event.completion)
-        return [event]
-
-    def _finished(self, completion: Completion) -> list[StreamEvent]:
-        text = "".join(self._held) or completion.text
-        if not text or completion.finish == "declined":
-            return [Finished(completion)]
-        healed = heal(text, lambda: self._format, degraded=self._degraded)
-        self.source = healed.source
-        return [TextDelta(healed.text), Finished(_with_text(completion, healed))]
-
-
-_STARTS = {"object": "{", "array": "["}
-
-
-def _starts(held: list[str], format_: Format) -> bool:
-    text = "".join(held).lstrip()
-    if not text:
-        return False
-    kind = "object" if isinstance(format_, JsonObject) else format_.schema.get("type")
-    return text[0] in _STARTS.get(str(kind), '{["-0123456789tfn')
+        async for batch in given:
+            last = batch[-1]
+            if isinstance(last, Finished):
+                turn.served.requests = last.completion.requests
+            if healer is None:
+                yield batch
+                continue
+            healed: Batch = []
+            changed: AnswerChanged | None = None
+            try:
+                for event in batch:
+                    healer.feed(event, healed)
+            except AnswerChanged as error:
+                changed = error
+            turn.served.source = healer.source
+            if healed:
+                yield healed
+            if changed is not None:
+                raise changed
 
 
 def _raw_of(event: StreamEvent | None) -> RawStream | None:
@@ -204,12 +181,6 @@ def _format_of(turn: Turn) -> Format | None:
 
 def _is_text(completion: Completion) -> bool:
     return bool(completion.text) and completion.finish != "declined"
-
-
-def _with_text(completion: Completion, healed: Healed) -> Completion:
-    if healed.text == completion.text:
-        return completion
-    return replace(completion, text=healed.text)
 
 
 def _served(completion: Completion) -> Served:

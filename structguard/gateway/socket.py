@@ -201,7 +201,7 @@ class _Connection:
             self.exchange, "responses", body, None, self.caller, schema_responses.fault
         )
         run = await endpoint.prepared(turn, self.caller, self.local)
-        async with endpoint.streaming(run) as (blocks, _):
+        async with endpoint.streaming(run) as blocks:
             async for event in _events(blocks):
                 await self._send(event)
                 if event.get("type") == "response.failed":

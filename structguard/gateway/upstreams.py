@@ -1,19 +1,15 @@
 """
 From a model's name to who answers: aliases, chains, and each provider over the right wire.
 
-An `Upstream` is a provider whose request carries a client's turn: of the same wire it passes, else
-it is translated; guarded both ways. Source: spec gateway "Config", spec chain C18.
+Source: spec gateway "Config", spec chain C18.
 """
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from structguard.errors import ProviderError
 from structguard.events import Observer
 from structguard.gateway.building import apis_of, build_passage, build_provider, transport_of
 from structguard.gateway.config import Config, ProviderConfig
@@ -21,184 +17,19 @@ from structguard.gateway.faults import ApiError
 from structguard.gateway.metrics import Metrics
 from structguard.gateway.passing import Passage
 from structguard.gateway.sending import Sending
-from structguard.gateway.translate import fitted
 from structguard.gateway.turn import Mode, Turn
-from structguard.gateway.whole import RawReply
+from structguard.gateway.upstream import Upstream
 from structguard.guard import Guard
 from structguard.http import Transport
 from structguard.layers.fallback import FallbackChain
 from structguard.layers.links import Link
 from structguard.memo import Memo
 from structguard.options import Policy
-from structguard.service import EventStream, Provider, Status
-from structguard.types import Api, Completion, Kind, Request, StreamEvent
+from structguard.service import Provider
+from structguard.types import Api
 
-_LACKING = 3600.0  # seconds for which a missing API is not asked for again
 _SCOPES = 1000  # credentials of clients whose chains are kept
 _NEUTRAL: tuple[Mode, ...] = ("guard", "native", "off")
-
-
-class Named:
-    """A provider under another id: what one client's credential may do is not another's to know."""
-
-    protected = False
-
-    def __init__(self, provider: Provider, name: str) -> None:
-        self._provider = provider
-        self.id = name
-        self.attempts: int | None = getattr(provider, "attempts", None)
-
-    @property
-    def base_url(self) -> str:
-        """The provider's."""
-        return self._provider.base_url
-
-    def api_for(self, model: str | None, /) -> Api:
-        """The provider's."""
-        return self._provider.api_for(model)
-
-    async def complete(self, request: Request, /) -> Completion:
-        """The provider's."""
-        return await self._provider.complete(request)
-
-    def stream(self, request: Request, /) -> EventStream:
-        """The provider's."""
-        return self._provider.stream(request)
-
-    async def status(self) -> Status:
-        """The provider's."""
-        return await self._provider.status()
-
-    async def aclose(self) -> None:
-        """Whoever made the provider closes it."""
-
-
-class Upstream:
-    """One provider as the gateway asks it, for one credential."""
-
-    protected = True  # guarded in here, once
-
-    def __init__(
-        self,
-        name: str,
-        provider: Provider,
-        passages: Mapping[Api, Passage],
-        guards: Mapping[Mode, Guard],
-        *,
-        memo_id: str,
-        lacking: dict[Api, float],
-    ) -> None:
-        self.id = name
-        self.provider = provider
-        self._passages = {
-            api: replace(passage, memo_id=memo_id) for api, passage in passages.items()
-        }
-        named = Named(provider, memo_id)
-        self._guarded = {mode: guard.protect(named) for mode, guard in guards.items()}
-        self._lacking = lacking
-
-    @property
-    def base_url(self) -> str:
-        """The provider's."""
-        return self.provider.base_url
-
-    def api_for(self, model: str | None, /) -> Api:
-        """The wire a translated request goes over."""
-        return self.provider.api_for(model)
-
-    async def complete(self, request: Request, /) -> Completion:
-        """The reply; raw where the wire is the client's own."""
-        turn = Turn.of(request)
-        raw = await self.raw(turn, request.model or turn.model)
-        if raw is not None:
-            return raw.completion
-        return await self._guarded[turn.mode].complete(self._neutral(turn, request))
-
-    async def raw(self, turn: Turn, model: str) -> RawReply | None:
-        """The reply of an upstream that speaks the client's wire; None where it does not."""
-        passage = self._passage(turn)
-        if passage is None:
-            return None
-        try:
-            return await passage.complete(turn, model)
-        except ProviderError as error:
-            if not self._lacks(turn.api, error):
-                raise
-        return None
-
-    @asynccontextmanager
-    async def stream(self, request: Request, /) -> AsyncGenerator[AsyncIterator[StreamEvent]]:
-        """The events; one that holds the raw stream where the wire is the client's own."""
-        turn = Turn.of(request)
-        passage, model = self._passage(turn), request.model or turn.model
-        if passage is not None:
-            opening = passage.stream(turn, model)
-            try:
-                events = await opening.__aenter__()
-            except ProviderError as error:
-                if not self._lacks(turn.api, error):
-                    raise
-            else:
-                async with _entered(opening):
-                    yield events
-                return
-        async with self._guarded[turn.mode].stream(self._neutral(turn, request)) as events:
-            yield events
-
-    def _passage(self, turn: Turn) -> Passage | None:
-        passage = self._passages.get(turn.api)
-        if passage is None or time.monotonic() < self._lacking.get(turn.api, 0.0):
-            return None
-        return passage
-
-    def _lacks(self, api: Api, error: ProviderError) -> bool:
-        """Whether the endpoint has no such API at all, and has another one; noted for a while."""
-        failure = error.failure
-        told = failure.status in {404, 405, 501} and error.kind in {
-            Kind.NOT_FOUND,
-            Kind.INVALID_REQUEST,
-            Kind.UNSUPPORTED_API,
-        }
-        names_model = failure.code == "model_not_found" or "model" in failure.message.lower()
-        if (not told and error.kind is not Kind.UNSUPPORTED_API) or (
-            names_model and error.kind is not Kind.UNSUPPORTED_API
-        ):
-            return False
-        if self.provider.api_for(None) == api:
-            return False
-        self._lacking[api] = time.monotonic() + _LACKING
-        return True
-
-    def _neutral(self, turn: Turn, request: Request) -> Request:
-        target = self.provider.api_for(request.model)
-        neutral, warning = fitted(turn.neutral(), turn.api, target)
-        if warning:
-            turn.served.warning = warning
-        return neutral.derive(
-            model=request.model,
-            timeout=request.timeout,
-            partition=request.partition,
-            attempts=request.attempts,
-        )
-
-    async def status(self) -> Status:
-        """The provider's health."""
-        return await self.provider.status()
-
-    async def aclose(self) -> None:
-        """Closed with all others."""
-
-
-@asynccontextmanager
-async def _entered(opening: EventStream) -> AsyncGenerator[None]:
-    """Leave a context that was entered by hand, telling it what happened."""
-    try:
-        yield
-    except BaseException as error:
-        if not await opening.__aexit__(type(error), error, error.__traceback__):
-            raise
-    else:
-        await opening.__aexit__(None, None, None)
 
 
 class Upstreams:

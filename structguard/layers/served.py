@@ -6,9 +6,9 @@ Source: spec guard §2, rows "retry accepted" and "streaming with a format".
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from structguard.errors import ProviderError
 from structguard.flow import Served
@@ -57,6 +57,18 @@ class MarkedEvents:
             except ProviderError as error:
                 error.requests += self._budget.spent
                 raise
+        return self._marked(event)
+
+    def waiting(self) -> list[StreamEvent]:
+        """What is there without waiting, taken out, where the provider's events tell it."""
+        more = cast("Callable[[], list[StreamEvent]] | None",
+                    getattr(self._served.value.events, "waiting", None))  # fmt: skip
+        ready = [*self._head, *(more() if more is not None else ())]
+        if ready:
+            ready[-1] = self._marked(ready[-1])
+        return ready
+
+    def _marked(self, event: StreamEvent) -> StreamEvent:
         if isinstance(event, Finished):
             return Finished(marked(event.completion, self._served, self._budget))
         return event

@@ -76,10 +76,18 @@ class Events:
                 self._over = True
                 await self.aclose()
                 raise self._fail(replace(error.failure, yielded=True)) from error
-        event = self._ready.popleft()
-        if isinstance(event, Finished):
-            return Finished(self._finish(event.completion))
-        return event
+        return self._signed(self._ready.popleft())
+
+    def waiting(self) -> list[StreamEvent]:
+        """What is there without waiting, taken out: the end is still `__anext__`'s to tell."""
+        ready = [*self._ready]
+        self._ready.clear()
+        if ready:
+            ready[-1] = self._signed(ready[-1])
+        return ready
+
+    def _signed(self, event: StreamEvent) -> StreamEvent:
+        return Finished(self._finish(event.completion)) if isinstance(event, Finished) else event
 
     async def _read(self) -> None:
         """One piece of the body, or its end."""
