@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from structguard.events import Observer, Verdict, ignore
-from structguard.memo.entry import DEFAULT_EXPIRY, Entry, Jitter, clean
+from structguard.memo.entry import DEFAULT_EXPIRY, Entry, Jitter, check_scope, clean
 from structguard.memo.forks import watch
 from structguard.memo.keys import Call, endpoint_id
 from structguard.memo.local import Local
@@ -176,12 +176,8 @@ class Memo:
             ValueError: a base URL that is none, or a scope without what it needs.
         """
         if "://" in provider:
-            base_url = base_url or provider
-            provider = endpoint_id(provider)
-        if (scope is Scope.COMBINATION) is not (flag is not None):
-            raise ValueError("scope combination needs a flag, and a flag needs scope combination")
-        if (scope is Scope.SCHEMA) is not bool(schema):
-            raise ValueError("scope schema needs a schema digest, and a digest needs scope schema")
+            base_url, provider = base_url or provider, endpoint_id(provider)
+        check_scope(scope, flag, schema)
         now = self._wall()
         entry = Entry(
             verdict=verdict,
