@@ -18,7 +18,7 @@ from structguard.cli.console import Console, told
 from structguard.errors import ParseError
 from structguard.reading import ABSTAIN, Parsed, parse
 from structguard.reading.explain import Judged, explain
-from structguard.reading.parser import Job
+from structguard.reading.finding import Job
 from structguard.reading.target import Target
 from structguard.types import as_mapping, as_text
 
@@ -118,7 +118,7 @@ def _inputs(name: str, *, jsonl: bool) -> Iterator[_Input]:
     if not jsonl:
         yield _Input(name, text)
         return
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield _from_line(f"{name}:{number}", line)
 

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from structguard.errors import Attempt
-from structguard.reading.choose import choose, why_lost
-from structguard.reading.parser import Job, candidates_of
+from structguard.reading.choose import why_lost
+from structguard.reading.finding import Job, decided, weighed
+from structguard.reading.scan import Found
+from structguard.reading.strict import NotStrict, strict
+from structguard.reading.values import Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +30,14 @@ class Judged:
 
 def explain(job: Job) -> tuple[Judged, ...]:
     """The candidates of one answer in the order of preference, then what was refused and why."""
-    found = candidates_of(job)
-    choice = choose(found.candidates, job.target, job.text, coerce=job.coerce)
+    try:
+        value, warnings = strict(job.text)
+    except NotStrict as error:
+        found, choice = weighed(job, str(error))
+    else:
+        span = (0, len(job.text))
+        found = Found(candidates=[Candidate(value, span, "json", warnings=warnings, whole=True)])
+        choice = decided(job, found)
     judged: list[Judged] = []
     for candidate in choice.fitting:
         first = candidate is choice.fitting[0]

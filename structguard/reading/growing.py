@@ -14,21 +14,13 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from structguard.reading.cursor import DEPTH
-from structguard.reading.lookahead import NUMBER
+from structguard.reading.leaves import Stop, escape, scalar
 from structguard.reading.target import Schema, Target, allowed, json_type
 
 _BLANK = re.compile(r"[ \t\r\n]*+")
 _PLAIN = re.compile(r'[^"\\]*+')
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]*+")
-_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
-                   "/": "/", "\\": "\\", '"': '"'}  # fmt: skip
-_UNIT = re.compile(r"\\u([0-9a-fA-F]{4})")
-_LITERALS: Final[dict[str, object]] = {"true": True, "false": False, "null": None}
 _NOT_YET: Final = object()
-
-
-class _Stop(Exception):
-    pass
 
 
 @dataclass(slots=True)
@@ -75,7 +67,7 @@ class Growing:
         try:
             while position < len(text) and not self.done:
                 position = _STATES[self.state](self, text, position)
-        except _Stop:
+        except Stop:
             self.state = "stopped"
         return max(0, position - kept)
 
@@ -106,7 +98,7 @@ class Growing:
         """
         What the schema says of the value that begins here; None where it says nothing.
 
-        Raises _Stop where it forbids the type: conversions may change such a value at the end.
+        Raises Stop where it forbids the type: conversions may change such a value at the end.
         """
         alternatives = self._alternatives()
         types = None if alternatives is None else allowed(alternatives)
@@ -115,7 +107,7 @@ class Growing:
             and kind not in types
             and not (kind == "integer" and "number" in types)
         ):
-            raise _Stop
+            raise Stop
         return alternatives
 
     def _alternatives(self) -> list[Schema] | None:
@@ -156,13 +148,13 @@ def _value(state: Growing, text: str, position: int) -> int:
         state.state = "scalar"
         return position
     else:
-        raise _Stop
+        raise Stop
     return position + 1
 
 
 def _open(state: Growing, char: str) -> None:
     if len(state.stack) >= DEPTH:
-        raise _Stop
+        raise Stop
     alternatives = state.allow("object" if char == "{" else "array")
     empty: dict[str, object] | list[object] = {} if char == "{" else []
     state.stack.append(_Open(empty, alternatives))
@@ -172,7 +164,7 @@ def _open(state: Growing, char: str) -> None:
 def _close(state: Growing, kind: type) -> None:
     closed = state.stack.pop()
     if not isinstance(closed.value, kind):
-        raise _Stop
+        raise Stop
     state.finish(closed.value)
 
 
@@ -187,7 +179,7 @@ def _key(state: Growing, text: str, position: int) -> int:
     elif text[position] == "}" and not state.stack[-1].value:
         _close(state, dict)
     else:
-        raise _Stop
+        raise Stop
     return position + 1
 
 
@@ -196,7 +188,7 @@ def _colon(state: Growing, text: str, position: int) -> int:
     if position == len(text):
         return position
     if text[position] != ":":
-        raise _Stop
+        raise Stop
     state.state = "value"
     return position + 1
 
@@ -212,7 +204,7 @@ def _after(state: Growing, text: str, position: int) -> int:
     elif char in "}]":
         _close(state, dict if char == "}" else list)
     else:
-        raise _Stop
+        raise Stop
     return position + 1
 
 
@@ -225,7 +217,12 @@ def _string(state: Growing, text: str, position: int) -> int:
     if end == len(text):
         return end
     if text[end] == "\\":
-        return _escape(state, text, end)
+        found = escape(text, end)
+        if found is None:
+            state.held = text[end:]
+            return len(text)
+        state.parts.append(found[0])
+        return found[1]
     whole = "".join(state.parts)
     if state.state == "string":
         state.finish(whole)
@@ -238,7 +235,7 @@ def _named(state: Growing, key: str) -> None:
     """A key is complete. One that is there twice would change what was shown."""
     open_ = state.stack[-1]
     if key in open_.value or (len(state.stack) == 1 and not _is_known(state, open_, key)):
-        raise _Stop
+        raise Stop
     open_.key = key
     state.state = "colon"
 
@@ -248,40 +245,6 @@ def _is_known(state: Growing, open_: _Open, key: str) -> bool:
     return state.target is None or bool(open_.value) or state.target.unknown({key: None}) == 0
 
 
-def _escape(state: Growing, text: str, position: int) -> int:
-    """One escape; kept back while it may not be whole."""
-    rest = text[position : position + 12]
-    if len(rest) < 2 or (rest[1] == "u" and len(rest) < 6):
-        state.held = text[position:]
-        return len(text)
-    if rest[1] != "u":
-        if rest[1] not in _ESCAPES:
-            raise _Stop
-        state.parts.append(_ESCAPES[rest[1]])
-        return position + 2
-    unit = _UNIT.match(rest)
-    if unit is None:
-        raise _Stop
-    number = int(unit.group(1), 16)
-    if not 0xD800 <= number <= 0xDFFF:
-        state.parts.append(chr(number))
-        return position + 6
-    return _pair(state, text, position, number)
-
-
-def _pair(state: Growing, text: str, position: int, high: int) -> int:
-    rest = text[position + 6 : position + 12]
-    if len(rest) < 6 and "\\u"[: len(rest)] == rest[:2]:
-        state.held = text[position:]
-        return len(text)
-    low = _UNIT.match(rest)
-    number = int(low.group(1), 16) if low else 0
-    if high >= 0xDC00 or not 0xDC00 <= number <= 0xDFFF:
-        raise _Stop
-    state.parts.append(chr(0x10000 + ((high - 0xD800) << 10) + number - 0xDC00))
-    return position + 12
-
-
 def _scalar(state: Growing, text: str, position: int) -> int:
     """Part of a number or literal; its end is the first character that cannot belong to it."""
     found = _SCALAR.match(text, position)
@@ -289,24 +252,10 @@ def _scalar(state: Growing, text: str, position: int) -> int:
     state.parts.append(text[position:end])
     if end == len(text):
         return end
-    word = "".join(state.parts)
-    value = _LITERALS.get(word, _NOT_YET)
-    if value is _NOT_YET:
-        value = _number(word)
+    value = scalar("".join(state.parts))
     state.allow(json_type(value))
     state.finish(value)
     return end
-
-
-def _number(word: str) -> object:
-    if NUMBER.fullmatch(word) is None or len(word) > 4300:
-        raise _Stop
-    if not any(char in word for char in ".eE"):
-        return int(word)
-    value = float(word)
-    if value - value != 0:
-        raise _Stop
-    return value
 
 
 def _skip(text: str, position: int) -> int:

@@ -31,8 +31,8 @@ class PartialParser:
     One stream's reader: `feed` it the deltas in order, then `close` it once.
 
     `feed` gives a snapshot when there is something new to show, else None. Snapshots are plain
-    JSON, independent of each other; a later one only adds to an earlier one. They are a preview:
-    only what `close` returns was judged by all the steps. Takes the options of `parse`. The cost of
+    JSON; a later one only adds to an earlier one and shares what was complete in it, so they are to
+    be read, not changed. They are a preview: only what `close` returns was judged by all the steps. Takes the options of `parse`. The cost of
     the whole stream is linear: beyond 4 KB a snapshot is made when the text grew by 1/256.
     """
 

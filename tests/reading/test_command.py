@@ -44,6 +44,25 @@ def test_explain_says_why_each_candidate_won_or_lost(
     assert [one["verdict"] for one in facts["candidates"]] == ["taken", "refused"]
 
 
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ('{"n": 5, "m": "x', "truncated"),
+        ('[{"type": "text", "text": "It is {\\"n\\": 5}."}]', "embedded"),
+        ("'n': 5, 'm': 6", "repaired"),
+    ],
+)
+def test_explain_names_what_is_taken_whatever_step_found_it(
+    text: str, source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "answer.txt"
+    path.write_text(text, encoding="utf-8")
+    assert main(["parse", "--schema", SCHEMA, "--explain", "--json", str(path)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    taken = [one for one in facts["candidates"] if one["verdict"] == "taken"]
+    assert [(one["source"], one["value"]["n"]) for one in taken] == [(source, 5)]
+
+
 def test_nothing_usable_is_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "no.txt"
     path.write_text("no", encoding="utf-8")
@@ -84,7 +103,7 @@ def test_each_line_of_jsonl_is_an_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "answers.jsonl"
-    lines = ['"{\\"n\\": 1}"', "", '{"text": "[1]", "schema": {"type": "array"}}', '"none"']
+    lines = ['"{\\"n\\": 1} \u2028"', "", '{"text": "[1]", "schema": {"type": "array"}}', '"none"']
     path.write_text("\n".join(lines), encoding="utf-8")
     assert main(["parse", "--jsonl", "--json", "--schema", SCHEMA, str(path)]) == 1
     facts = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

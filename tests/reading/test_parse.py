@@ -420,6 +420,18 @@ def test_latex_that_decodes_to_control_characters_is_a_warning_or_restored() -> 
     nested = parse(r'x {"a": ["\frac12", {"b": "\rho"}], "n": 1}', latex=True)
     assert nested.value == {"a": [r"\frac12", {"b": r"\rho"}], "n": 1}
     assert parse(r'{"answer": "a\tb \\frac"}', ANSWER).warnings == ()
+    unasked = parse("Sure: " + text, ANSWER)
+    assert unasked.value == {"answer": "\frac{1}{2} \times \beta"}
+    assert "LaTeX" in unasked.warnings[0]
+
+
+@pytest.mark.parametrize("before", ["", "Sure: "])
+def test_restored_latex_is_what_the_schema_judges(before: str) -> None:
+    schema = {"type": "object", "properties": {"answer": {"enum": [r"\beta"]}}}
+    text = before + r'{"answer": "\beta"}'
+    assert parse(text, schema, latex=True).value == {"answer": r"\beta"}
+    with pytest.raises(ParseError):
+        parse(text, schema)
 
 
 def test_braces_that_are_lost_are_given_back_for_the_schemas_own_keys() -> None:
