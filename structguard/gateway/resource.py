@@ -41,6 +41,12 @@ def new_id(prefix: str = "resp") -> str:
     return f"{prefix}_{os.urandom(16).hex()}"
 
 
+def replaced(text: bytes, old: object, new: str) -> bytes | None:
+    """A JSON text with `new` where the string `old` stood, if it stood there exactly once."""
+    quoted = b'"%s"' % str(old).encode("utf-8", "surrogatepass")
+    return text.replace(quoted, b'"%s"' % new.encode()) if text.count(quoted) == 1 else None
+
+
 def now() -> int:
     """Seconds since the epoch."""
     return int(time.time())

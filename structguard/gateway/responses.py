@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import orjson
 
@@ -22,12 +23,13 @@ from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.neutral import Batch
-from structguard.gateway.resource import REQUIRED, Started, ended, filled
+from structguard.gateway.resource import REQUIRED, Started, ended, filled, replaced
 from structguard.gateway.sequence import Sequence
 from structguard.gateway.turn import Turn
 from structguard.gateway.whole import RawReply
 from structguard.types import Completion, Finished, as_mapping
 
+Body: TypeAlias = Mapping[str, object]
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
@@ -41,6 +43,21 @@ class Run:
     turn: Turn
     start: Started
     local: Local | None = None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether somebody may ask for it by its id, which must then be ours: see `own`."""
+        return self.asked.get("store") is not False or self.local is not None
+
+    def own(self, resource: Mapping[str, object], text: bytes | None) -> tuple[Body, bytes | None]:
+        """
+        The resource under our own id, and its JSON text where one was given.
+
+        Two upstreams, or one that was started again, may both say `resp_1`: under an upstream's id
+        one conversation would go on with the history of another.
+        """
+        named = {**resource, "id": self.start.id}
+        return named, text and replaced(text, resource.get("id"), self.start.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +116,13 @@ class ResponsesEndpoint:
         """
         answer = await self.core.serving.whole(run.turn)
         if isinstance(answer, RawReply):
-            resource: Mapping[str, object] = answer.parsed
-            body = answer.body
+            resource: Body = answer.parsed
+            text: bytes | None = answer.body
             if not _is_whole(resource, run):
-                resource = filled(resource, run.start)
-                body = orjson.dumps(resource)
+                resource, text = filled(resource, run.start), None
+            if run.keeps:
+                resource, text = run.own(resource, text)
+            body = text or orjson.dumps(resource)
         else:
             run.start.model = answer.model or run.turn.model
             resource = ended(answer, run.start.whole(), {})
@@ -155,16 +174,17 @@ class ResponsesEndpoint:
             if terminal and run.turn.guardable:
                 notes = run.turn.served.headers()
                 response = {**response, "metadata": {**_metadata(response), **notes}}
-            elif _is_whole(response, run):
-                if terminal and await self._keep(run, response):
-                    raw = spoken({**event, "response": {**response, "store": False}}, "responses")  # noqa: PLW2901
-                out.append(raw)
-                continue
-            whole = filled(response, run.start)
-            run.start.id = str(whole["id"])
-            if terminal and await self._keep(run, whole):
-                whole["store"] = False
-            out.append(spoken({**event, "response": whole}, "responses"))
+            text: bytes | None = None
+            if _is_whole(response, run) and response is event["response"]:
+                text = raw
+            else:
+                response = filled(response, run.start)
+            if run.keeps:
+                response, text = run.own(response, text)
+            run.start.id = str(response["id"])
+            if terminal and await self._keep(run, response):
+                response, text = {**response, "store": False}, None
+            out.append(text or spoken({**event, "response": response}, "responses"))
         return b"".join(out)
 
     async def _written(self, run: Run, events: AsyncIterator[Batch]) -> AsyncIterator[bytes]:

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pytest_httpserver import HTTPServer
 from websockets.sync.client import ClientConnection, connect
+from werkzeug import Request, Response
 
+from structguard.gateway.resource import Started
 from tests.gateway.conformance import check, check_resource, check_stream
 from tests.gateway.upstream import Upstream, upstream
 from tests.gateway.world import Running, response, running, settings
@@ -222,3 +225,56 @@ def test_turns_on_disk_are_shared_between_gateways(
         body = response("text", input="Two?", previous_response_id=first["id"])
         assert two.post("/v1/responses", body).status_code == 200
     assert said(served)[0] == ("user", "One?")
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_upstream_that_gives_every_response_one_id_mixes_no_conversations(
+    httpserver: HTTPServer, *, stream: bool, bare: bool
+) -> None:
+    required = {} if bare else Started(asked={}, model="m").whole()
+    asked: list[Json] = []
+
+    def answer(request: Request) -> Response:
+        body: Json = json.loads(request.data)
+        asked.append(body)
+        part = {"type": "output_text", "text": '{"said": "resp_1"}', "annotations": []}
+        message = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
+                   "content": [part]}  # fmt: skip
+        made: Json = {**required, "id": "resp_1", "object": "response", "status": "completed",
+                      "output": [message]}  # fmt: skip
+        if not body.get("stream"):
+            return Response(json.dumps(made), content_type="application/json")
+        events = [
+            {"type": "response.created", "response": {**made, "status": "in_progress"}},
+            {"type": "response.completed", "response": made},
+        ]
+        text = "".join(
+            f"event: {e['type']}\ndata: {json.dumps({**e, 'sequence_number': at})}\n\n"
+            for at, e in enumerate(events)
+        )
+        return Response(text, content_type="text/event-stream")
+
+    httpserver.expect_request("/v1/responses").respond_with_handler(answer)
+    up = {"base_url": httpserver.url_for("/v1"), "api": "responses", "attempts": 1}
+    with running(settings("", providers={"up": up})) as gateway:
+
+        def ask(text: str, **fields: object) -> Json:
+            body = response("m", input=text, stream=stream, **fields)
+            reply = gateway.post("/v1/responses", body)
+            if not stream:
+                return check_resource(reply.json())
+            events = [
+                json.loads(line[6:]) for line in reply.text.splitlines() if "sequence" in line
+            ]
+            assert len({event["response"]["id"] for event in events}) == 1
+            return events[-1]["response"]
+
+        first, other = ask("of A"), ask("of B")
+        assert first["id"] != other["id"]
+        assert ask("never kept", store=False)["id"] == "resp_1"  # nobody can ask for it
+        ask("A again", previous_response_id=first["id"])
+        users = [item["content"] for item in asked[-1]["input"] if item["role"] == "user"]
+        assert users[0] == [{"type": "input_text", "text": "of A"}]
+        assert gateway.get(f"/v1/responses/{first['id']}").json()["id"] == first["id"]
+        assert gateway.get("/v1/responses/resp_1").status_code == 404
