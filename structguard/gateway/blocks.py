@@ -6,7 +6,7 @@ Nothing is decoded here that need not be: what passes is forwarded as it came.
 
 from __future__ import annotations
 
-import re
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 
 import orjson
@@ -15,12 +15,13 @@ from structguard.http import Response
 from structguard.types import Api, as_mapping
 
 DONE = b"data: [DONE]\n\n"
-_ENDS: Mapping[Api, tuple[bytes, ...]] = {
+ENDS: Mapping[Api, tuple[bytes, ...]] = {
     "chat": (b"[DONE]", b'"finish_reason":"', b'"finish_reason": "'),
     "responses": (b'"response.completed"', b'"response.incomplete"', b'"response.failed"'),
 }
 _RESOURCE = b'"response":'  # a key only events of the response itself have; in texts it is escaped
-_DONE = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
+_LAST = 4  # blocks among which the terminal event is: usage, [DONE] and a comment may follow it
+_TAIL = 32  # bytes that hold the event [DONE]
 MAX_EVENT = 32 * 1024 * 1024  # bytes of one event; more is no event stream
 
 
@@ -28,19 +29,28 @@ class Blocks:
     """
     Whole events, several in one block, as the network brings them.
 
-    `ended`: a terminal event came; `done`: so did the `[DONE]` after it; `over`: nothing follows.
+    `over`: nothing follows. Whether the stream is whole is only looked for when somebody asks.
     """
 
-    __slots__ = ("_back", "_ends", "_held", "_pieces", "done", "ended", "over")
+    __slots__ = ("_back", "_ends", "_held", "_last", "_pieces", "over")
 
     def __init__(self, response: Response, api: Api) -> None:
         self._pieces: AsyncIterator[bytes] = response.aiter()
         self._held = b""
         self._back: list[bytes] = []
-        self._ends = _ENDS[api]
-        self.ended: bool = False
-        self.done: bool = False
+        self._ends = ENDS[api]
+        self._last: deque[bytes] = deque(maxlen=_LAST)
         self.over: bool = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether a terminal event was among the last blocks."""
+        return any(end in block for block in reversed(self._last) for end in self._ends)
+
+    @property
+    def done(self) -> bool:
+        """Whether `[DONE]` was the last event."""
+        return bool(self._last) and self._last[-1][-_TAIL:].rstrip().endswith(b"[DONE]")
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -82,12 +92,7 @@ class Blocks:
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _seen(self, block: bytes) -> bytes:
-        if not self.ended:
-            for end in self._ends:
-                if end in block:
-                    self.ended = True
-        if self.ended and not self.done:
-            self.done = _DONE.search(block) is not None
+        self._last.append(block)
         return block
 
 
@@ -113,8 +118,10 @@ def around_resources(block: bytes) -> Iterator[tuple[bytes, bool]]:
 
 
 def is_opening(event: bytes) -> bool:
-    """Whether an event can only say that a response has begun: a large one, and no answer in it."""
-    return _RESOURCE in event and b'"response.completed"' not in event
+    """Whether an event can only say that a response has begun."""
+    return _RESOURCE in event and (
+        b'"response.created"' in event or b'"response.in_progress"' in event
+    )
 
 
 def raw_events(block: bytes) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ import anyio
 from structguard.clients.replies import get, items, put
 from structguard.clients.signs import gives_answer
 from structguard.clients.streams import StreamHealer
-from structguard.gateway.blocks import Blocks, is_opening, object_of, raw_events, spoken
+from structguard.gateway.blocks import ENDS, Blocks, is_opening, object_of, raw_events, spoken
 from structguard.gateway.turn import Served
 from structguard.http import ExchangeFailed, Response
 from structguard.types import Api, Format
@@ -83,6 +83,10 @@ class RawStream:
         return b"".join((*made, block[at:]))
 
     def _pieces(self, healer: StreamHealer, raw: bytes) -> Iterator[bytes]:
+        if self._is_no_text(healer, raw):
+            self._number += 1
+            yield raw
+            return
         event = object_of(raw)
         if event is not None:
             yield from self._healed(healer, raw, event)
@@ -110,6 +114,16 @@ class RawStream:
             if self.api == "chat" and _finishes(one):
                 put(one, "metadata", self.served.headers())
             yield self._spoken(one)
+
+    def _is_no_text(self, healer: StreamHealer, raw: bytes) -> bool:
+        """Whether an event before any text, with the number it must have, need not be read."""
+        return (
+            self.api == "responses"
+            and not healer.holds
+            and b"response.output_text." not in raw
+            and b'"sequence_number":%d,' % self._number in raw
+            and not any(end in raw for end in ENDS["responses"])
+        )
 
     def _passes(self, event: object) -> bool:
         """Whether an event that nothing was done to can go out as it came."""
@@ -177,8 +191,10 @@ async def opened(response: Response, wire: Wire, *, confirm: bool) -> RawStream:
     async for block in blocks:
         head.append(block)
         for raw in raw_events(block):
+            if is_opening(raw):
+                continue
             begun = bool(decoder.feed(raw)) or begun
-            if (confirm or not begun) and not is_opening(raw):
+            if confirm or not begun:
                 stream.answered = stream.answered or gives_answer(object_of(raw), api)
                 begun = begun or stream.answered
             if decoder.done or (stream.answered if confirm else begun):

@@ -8,6 +8,7 @@ connection ends it: bytes nobody asked for, a reply before its request was out. 
 from __future__ import annotations
 
 import asyncio  # noqa: TID251  a protocol is asyncio's own, and what uvloop drives fastest
+from collections.abc import Callable
 from typing import Protocol, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -39,6 +40,8 @@ class Connection(asyncio.Protocol):
         self.since: float = 0.0
         self._home = home
         self._loop = loop
+        self._fresh: list[bytes] = []  # pieces of a body that were just parsed
+        self.on_body: Callable[[bytes], None] = self._fresh.append  # called often, and from C
         self._parser = HttpResponseParser(self)
         self._reply: Reply | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -112,6 +115,10 @@ class Connection(asyncio.Protocol):
             if not reply.done:
                 fault = broken("the reply is not HTTP/1.1", reply.status or None)
                 reply.fault = reply.fault or fault
+        if self._fresh:
+            if not reply.done:
+                reply.add(self._fresh)
+            self._fresh.clear()
         if not reply.status:
             self._unread += len(data)
             if self._unread > MAX_HEAD:
@@ -173,15 +180,12 @@ class Connection(asyncio.Protocol):
         else:
             reply.begin(status)
 
-    def on_body(self, body: bytes) -> None:
-        """A piece of the body."""
-        if self._reply is not None and not self._reply.done:
-            self._reply.add(body)
-
     def on_message_complete(self) -> None:
         """The reply is whole."""
         reply = self._reply
         if reply is None or reply.done or self._interim:
             return
         self._keep = self._parser.should_keep_alive()
+        reply.add(self._fresh)
+        self._fresh.clear()
         reply.end()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251  a bare future is the cheapest way to wait
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from structguard.http.seam import ExchangeFailed, too_large, unreadable
@@ -130,22 +130,32 @@ class Reply:
                 elif coding not in {b"", b"identity"}:
                     self.fault = undecodable(status)
 
-    def add(self, data: bytes) -> None:
-        """A piece of the body."""
+    def add(self, pieces: Iterable[bytes]) -> None:
+        """More of the body."""
         if self.fault is not None:
             return
         if self._unpack is not None:
+            pieces = self._unpacked(self._unpack, pieces)
+        before = len(self._pieces)
+        self._pieces.extend(pieces)
+        size = sum(map(len, self._pieces[before:]))
+        self._held += size
+        self._size += size
+        if self._size > self._limit and self.fault is None:
+            self.fault = too_large(self._limit, self.status)
+
+    def _unpacked(self, unpack: Unpack, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The same unpacked, and not much more of it than is allowed."""
+        room = self._limit + 1 - self._size
+        for piece in pieces:
             try:
-                data = self._unpack(data, self._limit + 1 - self._size)
+                out = unpack(piece, room)
             except zlib.error:
                 self.fault = undecodable(self.status)
                 return
-        self._size += len(data)
-        if self._size > self._limit:
-            self.fault = too_large(self._limit, self.status)
-        elif data:
-            self._pieces.append(data)
-            self._held += len(data)
+            room -= len(out)
+            if out:
+                yield out
 
     def end(self) -> None:
         """The body is whole."""
