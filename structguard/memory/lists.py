@@ -66,7 +66,7 @@ class Lines:
     def __init__(
         self, key: str, word: str, part_of: Callable[[str], Mapping[str, object] | None]
     ) -> None:
-        self.marker = re.compile(
+        self.marker: re.Pattern[str] = re.compile(
             rf"^[\s>*-]*(?:{word})\s|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE
         )
         self._line = re.compile(rf"^[\s>*-]*(?:{word})\b.*$", re.MULTILINE)
