@@ -23,6 +23,7 @@ from collections.abc import (
     Generator,
     Iterator,
 )
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, cast
@@ -41,6 +42,7 @@ from structguard.options import Policy
 from structguard.service import Clock
 
 _DRAIN = 0.05  # seconds granted to the end of a stream that told of an error
+_CLOSING = 1.0  # seconds granted to closing a response
 
 
 class GuardedTransport(httpx2.BaseTransport):
@@ -275,12 +277,10 @@ class _AsyncBody(httpx2.AsyncByteStream):
         self.turn.read(self.events.healer.source)
 
     async def aclose(self) -> None:
-        with anyio.CancelScope(shield=True):
-            await self.chunks.aclose()
-            await self.response.aclose()
+        await _closed(self.response, self.chunks)
 
 
-async def _abandon(response: httpx2.Response, chunks: AsyncIterator[bytes]) -> None:
+async def _abandon(response: httpx2.Response, chunks: AsyncGenerator[bytes]) -> None:
     """Close a stream that told of an error; if it is at its end, its connection is kept."""
     try:
         with anyio.move_on_after(_DRAIN):
@@ -289,5 +289,19 @@ async def _abandon(response: httpx2.Response, chunks: AsyncIterator[bytes]) -> N
     except httpx2.HTTPError:
         pass  # the error it told of is the one that counts
     finally:
-        with anyio.CancelScope(shield=True):
-            await response.aclose()
+        await _closed(response, chunks)
+
+
+async def _closed(response: httpx2.Response, chunks: AsyncGenerator[bytes]) -> None:
+    """
+    Close a response that was read in part.
+
+    Walking on over the closed connection ends the generators that httpx2 has nested; one left to
+    the garbage collector is an error under trio.
+    """
+    with anyio.move_on_after(_CLOSING, shield=True):
+        await response.aclose()
+        with suppress(httpx2.HTTPError, httpx2.StreamError, OSError):
+            async for _ in chunks:
+                pass
+        await chunks.aclose()

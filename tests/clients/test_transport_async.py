@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -244,6 +246,23 @@ async def test_cancelled_while_its_reply_is_read_the_connection_is_given_back(
         assert scope.cancelled_caught
         assert kept.busy == 0
     assert memo.entries() == []
+
+
+@pytest.mark.parametrize("read", [0, 1])
+async def test_a_stream_that_is_left_early_leaves_nothing_to_the_collector(
+    client: httpx2.AsyncClient, vendor: Vendor, memo: Memo, kept: Kept, read: int
+) -> None:
+    """A generator of httpx2's that is not ended is an error under trio."""
+    vendor.refuses(NO_FORMAT, sse(chat_chunks(PIECES)))
+    async with (
+        client.stream("POST", CHAT, json={**ASKED, "stream": True}) as reply,
+        aclosing(reply.aiter_raw()) as pieces,
+    ):
+        for _ in range(read):
+            await anext(pieces)
+    assert kept.busy == 0
+    gc.collect()
+    assert len(memo.entries()) == 1
 
 
 async def test_what_fails_before_a_reply_is_raised_unchanged(client: httpx2.AsyncClient) -> None:

@@ -149,4 +149,12 @@ MUTATIONS = [
         "502_that_says_so",
         "tests/clients/test_on_unusable.py",
     ),
+    one(
+        "leaves httpx2's generators to the collector",
+        FACE,
+        "            async for _ in chunks:\n                pass\n        await chunks.aclose()\n",
+        "            await chunks.aclose()\n",
+        "left_early",
+        ASYNC,
+    ),
 ]
