@@ -85,14 +85,22 @@ def _refusal(candidate: Candidate, target: Target | None, text: str) -> str | No
         return ECHO
     if is_placeholder(candidate.value, sure=candidate.source == "json"):
         return PLACEHOLDER
-    if candidate.repairs and target is not None and not target.shares_a_key(candidate.value):
+    if candidate.repairs and target is not None and not _has_a_key(candidate.value, target):
         return NO_KEY
     return None if candidate.whole else _refused_in_prose(candidate, text)
 
 
+def _has_a_key(value: object, target: Target) -> bool:
+    """Whether a value, or what is wrapped in it, has at least one key the schema names."""
+    return target.shares_a_key(value) or any(
+        as_mapping(inner) is not None and target.shares_a_key(inner)
+        for inner in shapes(value, target)
+    )
+
+
 def never_kept(candidate: Candidate, target: Target | None, text: str) -> str | None:
     """Why a repaired candidate is not even kept: nothing in the whole text could make it right."""
-    if target is not None and not target.shares_a_key(candidate.value):
+    if target is not None and not _has_a_key(candidate.value, target):
         return NO_KEY
     if candidate.guessed and target is not None and not _stands_out(candidate, text):
         return "unquoted words inside a sentence"

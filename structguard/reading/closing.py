@@ -25,6 +25,7 @@ from structguard.reading.lookahead import (
     LOOSE_KEY,
     NUMBER_KEY,
     ODD_KEY,
+    PREFIX,
     QUOTED_KEY,
     QUOTES,
     SCALAR_ITEM,
@@ -49,7 +50,7 @@ _MEMBER_VALUE = re.compile(
     r"(?:\"[^\"\n:]{0,80}\"|'[^'\n:]{0,80}'|\u201c[^\u201d\n:]{0,80}\u201d"
     r"|-?[0-9][0-9.eE+-]{0,30}|true|false|null)\s{0,40}[,}\n]"
 )
-_ARRAY_VALUE = re.compile(r"[\"'\u201c\u201e{\[\]}\-.0-9]")
+_ARRAY_VALUE = re.compile(rf"[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
 
 
 def closes_key(cursor: Cursor, after: int) -> bool:

@@ -41,8 +41,12 @@ OPENERS: Final[dict[str, str]] = {"{": "}", "[": "]", "(": ")", "\uff5b": "}", "
 CLOSERS: Final[dict[str, str]] = {"}": "}", "]": "]", ")": ")", "\uff5d": "}", "\uff3d": "]"}
 
 _Q: Final = "[\"'`\u201c\u201d\u2018\u2019\u201e]"
+# Python's u'text' and b'text', not a word that has lost its opening quote: [a", b"].
+PREFIX = re.compile(
+    r"""[bruBRU]{1,2}(?=(?:"(?:[^"\\\n]|\\.){0,400}+"|'(?:[^'\\\n]|\\.){0,400}+')\s{0,9}[,:}\])])"""
+)
 QUOTED_KEY = re.compile(
-    rf"""\\?(?:"(?P<a>[^"\\\n]{{0,{_KEY}}})\\?"|'(?P<b>[^'\\\n]{{0,{_KEY}}})'"""
+    rf"""(?:\\|{PREFIX.pattern})?(?:"(?P<a>[^"\\\n]{{0,{_KEY}}})\\?"|'(?P<b>[^'\\\n]{{0,{_KEY}}})'"""
     rf"""|[\u201c\u2018\u201d](?P<c>[^\u201d\u2019\u201c"\n]{{0,{_KEY}}})[\u201d\u2019"])\s{{0,40}}[:\uff1a]"""
 )
 # A quoted key whose text holds unescaped quotes itself: "k"e"y":

@@ -30,6 +30,7 @@ from structguard.reading.lookahead import (
     JUNK_BEFORE_KEY,
     LOOSE_KEY,
     OPENERS,
+    PREFIX,
     QUOTED_KEY,
     QUOTES,
     STRAY_QUOTES,
@@ -142,7 +143,7 @@ def _key(cursor: Cursor) -> None:
         cursor.position = ellipsis.end()
     elif char in "{[":
         bracket_for_key(cursor)
-    elif char in QUOTES:
+    elif char in QUOTES or _prefixed(cursor):
         _quoted_key(cursor)
     else:
         _bare_key(cursor)
@@ -211,7 +212,11 @@ def _value(cursor: Cursor) -> None:
     char = text[position]
     if char in OPENERS:
         _open(cursor)
-    elif char in QUOTES or (char == "\\" and text[position + 1 : position + 2] == '"'):
+    elif (
+        char in QUOTES
+        or (char == "\\" and text[position + 1 : position + 2] == '"')
+        or _prefixed(cursor)
+    ):
         _quoted_value(cursor)
     elif char in CLOSERS:
         _missing_value(cursor)
@@ -227,6 +232,16 @@ def _value(cursor: Cursor) -> None:
         finish_value(cursor, MISSING)
     else:
         _bare_value(cursor)
+
+
+def _prefixed(cursor: Cursor) -> bool:
+    """Whether a string has a prefix as in Python, which is passed: `u'text'`."""
+    prefix = PREFIX.match(cursor.text, cursor.position, cursor.end)
+    if prefix is None:
+        return False
+    cursor.note("string prefix", cursor.position)
+    cursor.position = prefix.end()
+    return True
 
 
 def _missing_value(cursor: Cursor) -> None:
