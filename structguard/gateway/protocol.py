@@ -51,6 +51,7 @@ class HttpConnection(HttpToolsProtocol):
     """
 
     _raw: asyncio.Transport
+    transport: asyncio.Transport
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class HttpConnection(HttpToolsProtocol):
         self._head = 0  # bytes of a head that is not whole
         self._in_head = True
         self._deaf = False  # what comes is not looked at any more
-        self.lingers = False  # answered, and waiting for the client to end what it sends
+        self.lingers: bool = False  # answered, and waiting for the client to end what it sends
         self._late: asyncio.TimerHandle | None = None  # for what the client must send
         self._stuck: asyncio.TimerHandle | None = None  # for what it must read
 
