@@ -92,24 +92,27 @@ class Conversations:
         response: Mapping[str, object],
         scope: str,
         local: Local | None = None,
+        text: bytes | None = None,
     ) -> str:
         """
         Keep a turn, unless the client said `store: false`; a connection keeps its own either way.
 
-        Gives what went wrong, "" if nothing did: an answer that was paid for is never lost to it.
+        `text` is the response as JSON, where it was written already. Gives what went wrong, "" if
+        nothing did: an answer that was paid for is never lost to it.
         """
-        id_ = as_text(response.get("id"))
-        if not id_:
+        id_, unwanted = as_text(response.get("id")), body.get("store") is False
+        if not id_ or (unwanted and local is None):
             return ""
         stored = Stored(
             input=[_with_id(item, id_, at) for at, item in enumerate(input_items(body))],
             output=as_sequence(response.get("output")) or (),
             response=response,
             created=time.time(),
+            text=text,
         )
         if local is not None:
             local.keep(id_, stored)
-        if body.get("store") is False:
+        if unwanted:
             return ""
         try:
             await self.store.put(scope, id_, stored)

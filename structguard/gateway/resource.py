@@ -36,6 +36,9 @@ _ECHOED: Mapping[str, object] = {
 """Request fields that stand in the resource as they were asked, with their defaults."""
 
 
+_ECHOES = tuple((key, value) for key, value in _ECHOED.items() if key != "service_tier")
+
+
 def new_id(prefix: str = "resp") -> str:
     """A fresh id that nobody can guess; an item's holds its response's."""
     return f"{prefix}_{os.urandom(16).hex()}"
@@ -179,6 +182,10 @@ def ended(
 def filled(given: Mapping[str, object], start: Started) -> dict[str, object]:
     """An upstream's own resource with what it left out; null where the document knows none is left."""
     made = {key: value for key, value in given.items() if value is not None}
+    asked = start.asked
+    for key, default in _ECHOES:
+        if key not in made:
+            made[key] = default if (value := asked.get(key)) is None else value
     for key in REQUIRED.difference(made):
         made[key] = start.field(key)
     if made.get("completed_at") is None and made.get("status") == "completed":

@@ -122,12 +122,15 @@ class ResponsesEndpoint:
                 resource, text = filled(resource, run.start), None
             if run.keeps:
                 resource, text = run.own(resource, text)
-            body = text or orjson.dumps(resource)
+            written = None
+            if text is None:
+                written = text = orjson.dumps(resource)
+            body = text
         else:
             run.start.model = answer.model or run.turn.model
             resource = ended(answer, run.start.whole(), {})
-            body = orjson.dumps(resource)
-        if trouble := await self._keep(run, resource):
+            written = body = orjson.dumps(resource)
+        if trouble := await self._keep(run, resource, written):
             run.turn.served.warning = trouble
             body = orjson.dumps({**resource, "store": False})
         return body
@@ -220,12 +223,16 @@ class ResponsesEndpoint:
         events = sequence.fail(fault.code or fault.type, fault.message, fault.type)
         return _speak(events) + DONE
 
-    async def _keep(self, run: Run, resource: Mapping[str, object]) -> str:
+    async def _keep(
+        self, run: Run, resource: Mapping[str, object], text: bytes | None = None
+    ) -> str:
         """Store what did not fail; what went wrong, if anything."""
         if resource.get("status") == "failed":
             return ""
-        body = {**run.asked, "input": run.turn.body.get("input")}
-        return await self.core.conversations.keep(body, resource, run.scope, run.local)
+        body: Mapping[str, object] = run.asked
+        if run.turn.body is not body:
+            body = {**body, "input": run.turn.body.get("input")}
+        return await self.core.conversations.keep(body, resource, run.scope, run.local, text)
 
 
 def _speak(events: Iterable[dict[str, object]]) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from structguard.errors import StructguardError
@@ -37,12 +37,17 @@ class StoreTrouble(StructguardError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """One turn: what went in, what came out, the whole resource, and when (wall seconds)."""
+    """
+    One turn: what went in, what came out, the whole resource, and when (wall seconds).
+
+    `text` is the resource as JSON, where somebody wrote it already.
+    """
 
     input: Sequence[object]
     output: Sequence[object]
     response: Mapping[str, object]
     created: float
+    text: bytes | None = field(default=None, repr=False, compare=False)
 
 
 class ResponseStore(Protocol):
@@ -82,7 +87,9 @@ def fits(size: int, limit: int, name: str) -> None:
 
 def encode(stored: Stored) -> bytes:
     """Its JSON text; `decode` gives an equal value. The resource's own output is written once."""
-    own = stored.response.get("output")
+    import orjson  # noqa: PLC0415  comes with the gateway's extra
+
+    own, text = stored.response.get("output"), stored.text
     fields = {
         "v": VERSION,
         "created": stored.created,
@@ -90,10 +97,10 @@ def encode(stored: Stored) -> bytes:
         "output": None if stored.output is own else stored.output,
         "response": stored.response,
     }
-    import orjson  # noqa: PLC0415  comes with the gateway's extra
-
     try:
-        return orjson.dumps(fields)
+        return orjson.dumps(
+            fields if text is None else {**fields, "response": orjson.Fragment(text)}
+        )
     except TypeError:  # numbers over 64 bits and lone surrogates are JSON too
         return b" " + json.dumps(fields, separators=(",", ":")).encode()
 

@@ -211,6 +211,20 @@ def test_any_json_comes_back_equal(items: list[object], response: dict[str, obje
     assert decode(encode(stored).decode()) == stored
 
 
+@pytest.mark.parametrize("said", ["hello", "\ud800"])
+def test_a_resource_that_was_written_already_is_kept_as_it_was(said: str) -> None:
+    response = {"id": "resp_1", "output": [{"text": "Bonn"}], "usage": {"total_tokens": 3}}
+    stored = Stored(
+        input=[said],
+        output=response["output"],  # type: ignore[arg-type]
+        response=response,
+        created=1.0,
+        text=b'{"id": "resp_1", "output": [{"text": "Bonn"}], "usage": {"total_tokens": 3}}',
+    )
+    assert decode(encode(stored)) == stored
+    assert encode(stored).count(b"Bonn") == 1
+
+
 @pytest.mark.parametrize(
     "response", [{"number": 2**70}, {"text": "\ud800"}, {"deep": {"text": "a\udfffb"}}]
 )
