@@ -50,10 +50,10 @@ class Guard:
         from structguard.memo import open_memo  # noqa: PLC0415  naming `wrap` costs nothing yet
         from structguard.observe import Careful, log_events  # noqa: PLC0415
 
-        self.policy = Policy() if policy is None else policy
+        self.policy: Policy = Policy() if policy is None else policy
         self.observer: Observer = log_events if observer is None else Careful(observer)
         self.clock = clock
-        self.memo = open_memo(memo, observer=self.observer, clock=clock, wall=wall)
+        self.memo: Memo = open_memo(memo, observer=self.observer, clock=clock, wall=wall)
 
     def wrap(self, client: C) -> C:
         """The SDK client you already have, guarded in place (see `structguard.wrap`)."""
@@ -81,7 +81,17 @@ class Guard:
         model: str | Callable[..., str] = "model",
         format: str = "response_format",  # noqa: A002  the field's word
     ) -> Callable[[F], F]:
-        """A decorator for any function that takes the format (see `structguard.guarded`)."""
+        """
+        A decorator for any function that takes the format (see `structguard.guarded`).
+
+        Raises:
+            TypeError: `provider` is no name, as where the decorator stands without brackets.
+        """
+        if not isinstance(provider, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f"guarded needs the provider's name, got {type(provider).__name__}:"
+                ' write @guarded("openrouter") above the function'
+            )
 
         def decorate(function: F) -> F:
             from structguard.clients import function as functions  # noqa: PLC0415  lazy as above
@@ -246,7 +256,7 @@ def guarded(
     into, so a refusal it was rescued from is not remembered: wrap the client for streams.
 
     Raises:
-        TypeError: not a function, or one that yields.
+        TypeError: no name, not a function, or one that yields.
         ValueError: the function has no such arguments.
 
     Source: spec guard §2.

@@ -21,7 +21,7 @@ from structguard.memo.keys import routing_digest
 from structguard.options import PromptMode
 from structguard.refusal import RequestFacts, request_facts
 from structguard.schema import advise, digest
-from structguard.types import Api, Format, JsonSchema, MemoKey, Place
+from structguard.types import Api, Format, FormatKind, JsonSchema, MemoKey, Place
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class BodyCall:
     @property
     def place(self) -> Place:
         """The memo's second level: all that most look-ups ask."""
-        kind = "json_schema" if isinstance(self.resolve(), JsonSchema) else "json_object"
+        kind: FormatKind = "json_schema" if isinstance(self.resolve(), JsonSchema) else "json_object"
         return (self.base_url, self.api, kind, routing_digest(self.body.get("provider")))
 
     @property

@@ -33,6 +33,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: ask(messages=[{"role": "user", "content": [{"type": "video"}]}]),
         "a part is a text, an image_url or a file",
     ),
+    (lambda: sg.guarded(print), r'needs the provider\'s name, .* write @guarded\("openrouter"\)'),  # type: ignore[arg-type]
     (lambda: sg.Guard("redis://"), r"redis://HOST\[:PORT\]\[/DB\] or rediss://…; this one names"),
     (lambda: sg.Guard("sqlite:x"), "'disk:PATH', 'disk:' .* got 'sqlite:x'"),
     (lambda: sg.wrap(object()), "structguard.guarded, for another SDK's client Guard.transport"),

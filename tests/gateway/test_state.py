@@ -268,7 +268,8 @@ def test_an_upstream_that_gives_every_response_one_id_mixes_no_conversations(
                 json.loads(line[6:]) for line in reply.text.splitlines() if "sequence" in line
             ]
             assert len({event["response"]["id"] for event in events}) == 1
-            return events[-1]["response"]
+            last: Json = events[-1]["response"]
+            return last
 
         first, other = ask("of A"), ask("of B")
         assert first["id"] != other["id"]
