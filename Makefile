@@ -6,7 +6,7 @@ BASE := $(VENV)/.base
 STAMP := $(VENV)/.set-up
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-memory test test-plugins test-real clients lint format cover bench bench-parse bench-chain bench-providers bench-gateway load-gateway clean
+.PHONY: help setup demo demo-memory test test-plugins test-real clients lint format cover bench bench-parse bench-chain bench-providers bench-gateway load-gateway fuzz-gateway clean
 
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -162,6 +162,11 @@ bench-gateway: $(STAMP) ## the gateway beside a bare proxy, same upstream
 
 load-gateway: $(STAMP) ## 30 s of mixed load on the gateway: lost, doubled, memory, sockets
 	@$(BIN)/python -m benchmarks.gateway_load
+
+fuzz-gateway: ## schemathesis and hypothesis on the gateway's own OpenAPI document, full size
+	@test -x .venv-fuzz/bin/python || $(PYTHON) -m venv .venv-fuzz
+	@.venv-fuzz/bin/python -m pip install --quiet --editable '.[gateway,redis]' $(TEST_TOOLS) schemathesis websockets
+	@PATH="$(CURDIR)/.venv-fuzz/bin:$$PATH" STRUCTGUARD_FULL=1 .venv-fuzz/bin/python -m pytest tests/gateway/test_fuzz_bodies.py tests/gateway/test_fuzz_openapi.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage*

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import version
 
+from structguard.gateway import schema_embeddings
 from structguard.gateway.config import Config
 from structguard.gateway.resource import REQUIRED
 
@@ -46,26 +47,15 @@ _COMPLETION: Json = {
     "required": ["choices"],
     "properties": {"id": _TEXT, "choices": {"type": "array"}},
 }
+_EVENT: Json = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {"event": _TEXT, "data": {**_TEXT, "description": "JSON, or [DONE] at the end"}},
+}
 _LIST: Json = {
     "type": "object",
     "required": ["object", "data"],
     "properties": {"object": {"const": "list"}, "data": {"type": "array", "items": _OBJECT}},
-}
-_EMBEDDINGS: Json = {
-    "type": "object",
-    "required": ["model", "input"],
-    "properties": {
-        "model": {"type": "string", "minLength": 1},
-        "input": {
-            "anyOf": [
-                {"type": "string", "minLength": 1},
-                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
-            ]
-        },
-        "dimensions": {"type": ["integer", "null"], "minimum": 1},
-        "encoding_format": {"enum": ["float", "base64", None]},
-        "user": {"type": ["string", "null"]},
-    },
 }
 _PER_REQUEST: list[Json] = [
     {
@@ -92,7 +82,7 @@ def document(config: Config) -> Json:
     paths: dict[str, Json] = {
         "/v1/models": {"get": _operation("List the models", _LIST)},
         "/v1/models/{model}": _with("model", {"get": _operation("One model", _OBJECT)}),
-        "/v1/embeddings": {"post": _operation("Embed texts", _LIST, body=_EMBEDDINGS)},
+        "/v1/embeddings": {"post": _operation("Embed texts", _LIST, body=schema_embeddings.SCHEMA)},
         "/openapi.json": {"get": _operation("This document", _OBJECT)},
         "/healthz": {"get": _operation("Whether the process answers", _OBJECT, auth=False)},
         "/readyz": {"get": _operation("Whether requests should come here", _OBJECT, auth=False)},
@@ -138,25 +128,30 @@ def _chat() -> dict[str, Json]:
 def _asked(
     summary: str, schema: Mapping[str, object], reply: Json, *, stream: bool = False
 ) -> Json:
-    body = {key: value for key, value in schema.items() if key != "$schema"}
     return {
-        **_operation(summary, reply, body=body, stream=stream),
+        **_operation(summary, reply, body=schema, stream=stream),
         "parameters": _PER_REQUEST,
     }
 
 
 def _operation(
-    summary: str, reply: Json, *, body: Json | None = None, auth: bool = True, stream: bool = False
+    summary: str,
+    reply: Json,
+    *,
+    body: Mapping[str, object] | None = None,
+    auth: bool = True,
+    stream: bool = False,
 ) -> Json:
     kinds: Json = {"application/json": {"schema": reply}}
     if stream:
-        kinds["text/event-stream"] = {"schema": _TEXT}
+        kinds["text/event-stream"] = {"schema": _EVENT}
     made: Json = {
         "summary": summary,
         "responses": {"200": {"description": "Done", "content": kinds}, "default": _FAILED},
     }
     if body is not None:
-        content = {"application/json": {"schema": body}}
+        schema = {key: value for key, value in body.items() if key != "$schema"}
+        content = {"application/json": {"schema": schema}}
         made["requestBody"] = {"required": True, "content": content}
     return made if auth else {**made, "security": []}
 

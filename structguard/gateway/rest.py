@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from structguard.errors import ProviderError
-from structguard.gateway import schema_responses
+from structguard.gateway import schema_embeddings, schema_responses
 from structguard.gateway.asgi import Gone
 from structguard.gateway.auth import Caller
 from structguard.gateway.compact import compacted
@@ -31,7 +31,7 @@ from structguard.gateway.turn import object_in
 from structguard.http import ExchangeFailed
 from structguard.http.urls import join
 from structguard.providers import Embeddings
-from structguard.types import as_mapping, as_sequence, as_text
+from structguard.types import as_mapping, as_sequence
 
 Handler = Callable[[Request, Caller], Awaitable[Response]]
 _MODELS_SECONDS = 10.0
@@ -154,13 +154,11 @@ class Rest:
         del caller
         exchange = exchange_of(request)
         body = object_in(await exchange.body(self.core.config.limits))
-        model = as_text(body.get("model"))
-        if not model:
-            raise ApiError(400, "model is missing", param="model")
-        given = body.get("input")
+        found = schema_embeddings.fault(body)
+        if found is not None:
+            raise ApiError(400, found[0], param=found[1])
+        given, model = body["input"], str(body["model"])
         texts = [given] if isinstance(given, str) else list(as_sequence(given) or ())
-        if not texts or not all(isinstance(text, str) and text for text in texts):
-            raise ApiError(400, "input must be a text or a list of texts", param="input")
         return json_reply(await self._embedded(body, model, [str(text) for text in texts]))
 
     async def _embedded(
@@ -218,11 +216,13 @@ class Rest:
         if stored is None:
             raise _no_response(request.path_params["id"])
         items = listed(stored.input)
-        if request.query_params.get("order", "desc") == "desc":
+        if _order(request.query_params.get("order")) == "desc":
             items.reverse()
         after = request.query_params.get("after")
         ids = [item.get("id") for item in items]
-        if after in ids:
+        if after is not None:
+            if after not in ids:
+                raise ApiError(400, f"there is no item {after!r} in it", param="after")
             items = items[ids.index(after) + 1 :]
         page = items[: _limit(request.query_params.get("limit"))]
         return json_reply(
@@ -263,7 +263,7 @@ def _options(body: Mapping[str, object]) -> dict[str, object]:
     options = {"dimensions": body.get("dimensions"), "user": body.get("user")}
     encoding = body.get("encoding_format")
     found = {key: value for key, value in options.items() if value is not None}
-    return found | ({"encoding": encoding} if encoding in {"float", "base64"} else {})
+    return found if encoding is None else {**found, "encoding": encoding}
 
 
 def _spoken_embeddings(found: Embeddings, model: str) -> Mapping[str, object]:
@@ -285,6 +285,12 @@ def _limit(given: str | None) -> int:
     if not given.isdecimal() or not 1 <= int(given) <= 100:
         raise ApiError(400, "limit must be 1 to 100", param="limit")
     return int(given)
+
+
+def _order(given: str | None) -> str:
+    if given not in {None, "asc", "desc"}:
+        raise ApiError(400, f"order must be asc or desc, got {given!r}", param="order")
+    return given or "desc"
 
 
 def _no_response(id_: str) -> ApiError:

@@ -95,8 +95,9 @@ _FORMAT: Json = {
 SCHEMA: Json = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
+    "required": ["model"],
     "properties": {
-        "model": _maybe("string"),
+        "model": {"type": "string", "minLength": 1},
         "input": {"type": ["string", "array", "null"], "items": _ITEM},
         "instructions": _maybe("string"),
         "previous_response_id": _maybe("string"),

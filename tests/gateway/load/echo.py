@@ -137,6 +137,10 @@ class Connection:
         formatted = b"json_schema" in raw
         behaviour = str(body.get("model")).rpartition("/")[2]
         self.home.markers[f"{marker} {behaviour} {formatted}"] += 1
+        if path.endswith("/embeddings"):
+            texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+            await self._whole(200, _vectors(len(texts)))  # type: ignore[arg-type]
+            return
         match behaviour:
             case "fail":
                 await self._whole(500, _error("the model broke"))
@@ -207,6 +211,11 @@ def _said(marker: str, raw: bytes, behaviour: str) -> Said:
     if behaviour == "refuse":
         return Said(text=f"Here:\n```json\n{json.dumps(value_of(marker))}\n```\n")
     return Said(text=text_of(marker))
+
+
+def _vectors(number: int) -> Json:
+    rows = [{"object": "embedding", "index": at, "embedding": [0.5, 0.25]} for at in range(number)]
+    return {"object": "list", "model": "m", "data": rows, "usage": {"prompt_tokens": 1}}
 
 
 def _error(message: str) -> Json:
