@@ -12,7 +12,7 @@ import logging
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import orjson
@@ -78,13 +78,17 @@ class Conversations:
         return made
 
     async def stored(self, scope: str, id_: str, local: Local | None = None) -> Stored | None:
-        """A kept turn, or None."""
-        if local is not None and id_ in local.turns:
-            return local.turns[id_]
+        """A kept turn, or None; its input items have ids."""
         try:
-            return await self.store.get(scope, id_)
+            found = local.turns.get(id_) if local is not None else None
+            found = found or await self.store.get(scope, id_)
         except StoreTrouble as error:
             raise no_store(error) from error
+        if found is None:
+            return None
+        return replace(
+            found, input=[_with_id(item, id_, at) for at, item in enumerate(found.input)]
+        )
 
     async def keep(
         self,
@@ -104,7 +108,7 @@ class Conversations:
         if not id_ or (unwanted and local is None):
             return ""
         stored = Stored(
-            input=[_with_id(item, id_, at) for at, item in enumerate(input_items(body))],
+            input=input_items(body),
             output=as_sequence(response.get("output")) or (),
             response=response,
             created=time.time(),
@@ -196,7 +200,7 @@ _PREFIXES = {"function_call": "fc", "function_call_output": "fco", "reasoning": 
 
 
 def _with_id(item: object, response: str, at: int) -> object:
-    """An input item as it is listed later: its id holds its response's, which nobody can guess."""
+    """An input item as it is listed: its id holds its response's, which nobody can guess."""
     fields = as_mapping(item)
     if fields is None or fields.get("id"):
         return item

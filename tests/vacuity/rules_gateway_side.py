@@ -23,7 +23,7 @@ MUTATIONS: list[Mutation] = [
         "stored",
         'text = f"{len(scope)}:{scope}:{id}"',
         'text = f"{id}"',
-        "test_store.py::test_another_scope_never_sees_an_id[asyncio-memory]",
+        "test_store.py::test_another_scope_never_sees_an_id[asyncio-disk]",
     ),
     _rule(
         "scope-and-id-are-kept-apart",
