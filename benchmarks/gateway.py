@@ -38,6 +38,8 @@ enabled = true
 enabled = true
 [guard]
 memo = "memory:"
+[store]
+limit_bytes = 8388608
 [log]
 access = false
 level = "error"
