@@ -13,7 +13,7 @@ from typing import Protocol
 
 from structguard.http.seam import ExchangeFailed, too_large, unreadable
 
-HIGH = 256 * 1024  # bytes of a streamed reply held for a slow reader; more, and the upstream waits
+HIGH = 64 * 1024  # bytes of a streamed reply held for a slow reader; more, and the upstream waits
 _GZIP = 31  # zlib's window bits for gzip, with its header
 
 
