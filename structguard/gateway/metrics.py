@@ -256,6 +256,6 @@ class _Recent:
 
     def _advance(self) -> None:
         step = int(self._clock() // STEP)
-        for _ in range(min(step - self._step, STEPS)):
-            self._counts.append([0, 0])
-        self._step = max(step, self._step)
+        if step > self._step:
+            self._counts.extend([0, 0] for _ in range(min(step - self._step, STEPS)))
+            self._step = step

@@ -9,6 +9,7 @@ exchange that was made: nothing is sent twice. Source: spec gateway "Speed bar";
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
@@ -23,6 +24,7 @@ from structguard.gateway.whole import RawReply, Whole
 from structguard.memo import Entry, Memo
 from structguard.options import Policy
 from structguard.providers.call import Fault
+from structguard.types import Api
 
 T = TypeVar("T")
 
@@ -67,13 +69,25 @@ def plan_of(asked: BodyCall, mode: Mode, memo: Memo, policy: Policy) -> Plan | N
 def plain_reply(whole: Whole, asked: BodyCall, told: Served) -> RawReply | None:
     """The reply as it goes back; None where it is not plain."""
     if asked.guardable:
-        for holder, name in text_slots(whole.parsed, asked.api):
-            if not _fits(get(holder, name), asked, degraded=told.enforced is False):
-                return None
-            told.source = "json"
-        if told.source is None:
+        degraded = told.enforced is False
+        texts = _texts(whole.parsed, asked.api)
+        if not texts or not all(_fits(text, asked, degraded=degraded) for text in texts):
             return None
+        told.source = "json"
     return RawReply(body=whole.raw, parsed=whole.parsed, served=told)
+
+
+def _texts(parsed: Mapping[str, object], api: Api) -> list[object]:
+    """The texts of a reply; first by the shape that nearly all have."""
+    match parsed:
+        case {"choices": [{"message": {"content": str(text)}}]}:
+            return [text]
+        case {
+            "output": [{"type": "message", "content": [{"type": "output_text", "text": str(text)}]}]
+        }:
+            return [text]
+        case _:
+            return [get(holder, name) for holder, name in text_slots(parsed, api)]
 
 
 def _fits(text: object, asked: BodyCall, *, degraded: bool) -> bool:
