@@ -39,6 +39,7 @@ enabled = true
 [guard]
 memo = "memory:"
 [store]
+url = "memory:"
 limit_bytes = 8388608
 [log]
 access = false

@@ -139,7 +139,7 @@ class AuthConfig:
 class StoreConfig:
     """Where responses are kept for previous_response_id: `[store]`."""
 
-    url: str = option("memory:", "memory:, disk:PATH or redis://…; memory: is one worker's own")
+    url: str = option("disk:", "disk:PATH, redis://… or memory:, which is one worker's own")
     expiry: float = option(2_592_000.0, "seconds a response is kept", above=0)
     limit_bytes: int = option(268_435_456, "bytes of all that is kept; the oldest go", above=0)
 

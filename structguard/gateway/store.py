@@ -12,11 +12,15 @@ from pathlib import Path
 from structguard.errors import redact
 from structguard.gateway.store_memory import MemoryStore
 from structguard.gateway.stored import ResponseStore, Stored, StoreTrouble
+from structguard.memo import default_directory
 from structguard.service import Clock
 
 __all__ = ["ResponseStore", "StoreTrouble", "Stored", "open_store"]
 
-_ACCEPTED = "'memory:', 'disk:PATH', 'redis://HOST:PORT/DB' or 'rediss://…'"
+_ACCEPTED = (
+    "'disk:PATH', 'disk:' (the user's cache directory), 'redis://HOST:PORT/DB', 'rediss://…'"
+    " or 'memory:'"
+)
 
 
 def open_store(
@@ -39,10 +43,10 @@ def open_store(
     match scheme, colon, rest:
         case "memory", ":", "":
             return MemoryStore(expiry=expiry, limit_bytes=limit_bytes, wall=wall)
-        case "disk", ":", _ if rest:
+        case "disk", ":", _:
             from structguard.gateway.store_disk import DiskStore  # noqa: PLC0415  loads diskcache
 
-            path = Path(rest).expanduser().absolute()
+            path = Path(rest).expanduser().absolute() if rest else _default_directory()
             return DiskStore(path, expiry=expiry, limit_bytes=limit_bytes, wall=wall)
         case (("redis" | "rediss"), ":", _) if rest.startswith("//"):
             from structguard.gateway.store_redis import RedisStore  # noqa: PLC0415  loads redis
@@ -50,3 +54,9 @@ def open_store(
             return RedisStore(url, expiry=expiry, limit_bytes=limit_bytes, wall=wall)
         case _:
             raise ValueError(f"a store URL is {_ACCEPTED}, got {redact(url)!r}")
+
+
+def _default_directory() -> Path:
+    """Where `disk:` keeps it: beside the memo's, for a store wants a directory of its own."""
+    memo = default_directory()
+    return memo.with_name(f"{memo.name}-responses")

@@ -137,3 +137,32 @@ def test_workers_share_memo_store_and_metrics(tmp_path: Path) -> None:
             assert client.get("/v1/chat/completions").status_code == 404
             process.send_signal(signal.SIGTERM)
             assert process.wait(15) == 0
+
+
+def test_without_a_word_about_it_turns_survive_a_restart_beside_the_memo(tmp_path: Path) -> None:
+    first = ""
+    with upstream() as server:
+        for turn in ("One?", "Two?"):
+            with served("--upstream", server.base_url, XDG_CACHE_HOME=str(tmp_path)) as (_, client):
+                body = response("text", input=turn, previous_response_id=first or None)
+                reply = client.post("/v1/responses", json=body)
+                assert reply.status_code == 200, reply.text
+                first = reply.json()["id"]
+        assert len(server.asked[-1]["messages"]) == 3
+    kept = tmp_path / "structguard-responses"
+    assert (kept / "cache.db").stat().st_mode & 0o077 == 0
+
+
+def test_what_is_not_to_be_stored_is_on_no_disk(tmp_path: Path) -> None:
+    with (
+        upstream() as server,
+        served("--upstream", server.base_url, XDG_CACHE_HOME=str(tmp_path)) as (_, client),
+    ):
+        body = response("text", input="a very private word", store=False)
+        assert client.post("/v1/responses", json=body).status_code == 200
+        assert client.post(
+            "/v1/responses", json={**body, "input": "another", "store": None}
+        ).is_success
+    whole = b"".join(one.read_bytes() for one in tmp_path.rglob("*") if one.is_file())
+    assert b"another" in whole
+    assert b"very private" not in whole

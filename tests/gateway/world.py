@@ -99,14 +99,19 @@ def settings(
         "providers": {"up": {"base_url": base_url, "attempts": 1}},
         "endpoints": BOTH,
         "guard": {"memo": memo},
+        "store": {"url": "memory:"},
         **tables,
     }
     return config_from(table, environ or {})
 
 
 def over(base_url: str) -> Config:
-    """The embedded default, its memo in memory."""
+    """The embedded default, but all it keeps in memory."""
     from dataclasses import replace  # noqa: PLC0415
 
     config = embedded(base_url)
-    return replace(config, guard=replace(config.guard, memo="memory:"))
+    return replace(
+        config,
+        guard=replace(config.guard, memo="memory:"),
+        store=replace(config.store, url="memory:"),
+    )
