@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from structguard.reading.closing import lost_start
 from structguard.reading.cursor import MISSING, Cursor, GiveUp
 from structguard.reading.lookahead import (
     BARE_KEY,
@@ -23,6 +24,7 @@ from structguard.reading.lookahead import (
     skip,
 )
 from structguard.reading.marks import MARK
+from structguard.reading.strings import read_rest
 
 _WORDS: Final[dict[str, object]] = {
     "true": True, "false": False, "null": None, "none": None,
@@ -50,6 +52,10 @@ def read_bare(cursor: Cursor) -> object:
     literal = LITERAL.match(text, start, cursor.end)
     if literal and _ends_number(cursor, literal.end()):
         return _classify(cursor, start, literal.end())
+    if lost_start(cursor, start):
+        cursor.note("missing start quote", start)
+        cursor.quoted += 1
+        return read_rest(cursor)
     call = _CALL.match(text, start, cursor.end)
     if call:
         cursor.note("call", start)

@@ -20,15 +20,20 @@ from structguard.reading.lookahead import (
     COLONS,
     COMMAS,
     ELLIPSIS,
+    ITEM_REST,
     JUNK_BEFORE_KEY,
+    LINE_REST,
     LITERAL,
     LOOSE_KEY,
+    MEMBER_REST,
+    NUMBER,
     NUMBER_KEY,
     ODD_KEY,
     PREFIX,
     QUOTED_KEY,
     QUOTES,
     SCALAR_ITEM,
+    blank_before,
     skip,
 )
 from structguard.reading.marks import MARK
@@ -47,9 +52,11 @@ _JUNK = {
     for single, quote in ((False, '"'), (True, "'"))
 }
 _MEMBER_VALUE = re.compile(
-    r"(?:\"[^\"\n:]{0,80}\"|'[^'\n:]{0,80}'|\u201c[^\u201d\n:]{0,80}\u201d"
+    r"(?:\"(?:[^\"\\\n]|\\.){0,400}+\"|'[^'\n:]{0,80}'|\u201c[^\u201d\n:]{0,80}\u201d"
     r"|-?[0-9][0-9.eE+-]{0,30}|true|false|null)\s{0,40}[,}\n]"
+    r"|[{\[]\s{0,40}(?:[\"'{\[\]}0-9-]|true|false|null)"
 )
+_KEY_ALONE = re.compile(r"\"(?P<a>[^\"\n:,{}\[\]\\]{1,80})\"\s{0,10}")
 _ARRAY_VALUE = re.compile(rf"[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
 
 
@@ -80,7 +87,7 @@ def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False
         return True
     char = text[position]
     if char in COMMAS or char == ";":
-        return not nested and _after_comma(cursor, position + 1, after)
+        return not nested and _after_comma(cursor, position + 1, after, inner=inner)
     if char in CLOSERS:
         return _at_closer(cursor, position, nested=nested)
     if nested:
@@ -131,7 +138,7 @@ def _comma_missing(cursor: Cursor, after: int, position: int, *, inner: bool) ->
     return key.group("a") in cursor.known if cursor.known else not inner
 
 
-def _after_comma(cursor: Cursor, position: int, after: int) -> bool:
+def _after_comma(cursor: Cursor, position: int, after: int, *, inner: bool) -> bool:
     """What follows a comma after a quote: a member of the innermost container?"""
     text, end, top = cursor.text, cursor.end, cursor.top
     position = skip(text, position, end)
@@ -142,7 +149,9 @@ def _after_comma(cursor: Cursor, position: int, after: int) -> bool:
     if position >= end or text[position] in "}]" or ELLIPSIS.match(text, position):
         return True
     if top.members is None:
-        return _starts_value(cursor, position)
+        return _starts_value(cursor, position) or (
+            not inner and not text[after - 2].isdigit() and lost_start(cursor, position)
+        )
     return _starts_member(cursor, after, position)
 
 
@@ -152,12 +161,21 @@ def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:
     if QUOTED_KEY.match(text, position, end) or ODD_KEY.match(text, position, end):
         return True
     if text[position] in QUOTES:
-        return _dangles(cursor, position)
+        return _dangles(cursor, position) or _is_key_without_colon(cursor, comma, position)
     if text[position] == "{":
         return len(cursor.stack) > 1 and cursor.stack[-2].members is None
     if NUMBER_KEY.match(text, position, end) or JUNK_BEFORE_KEY.match(text, position, end):
         return True
     return _bare_member(cursor, comma, position)
+
+
+def _is_key_without_colon(cursor: Cursor, comma: int, position: int) -> bool:
+    """A key of the schema, or one on a line of its own, before a value."""
+    text, end = cursor.text, cursor.end
+    key = _KEY_ALONE.match(text, position, end)
+    if key is None or not (key.group("a") in cursor.known or "\n" in text[comma:position]):
+        return False
+    return lost_colon(text, key.end(), end)
 
 
 def _bare_member(cursor: Cursor, comma: int, position: int) -> bool:
@@ -177,11 +195,42 @@ def _dangles(cursor: Cursor, position: int) -> bool:
     return position + len(rest) == cursor.end and not re.search(r"[\"'][^\"']*[\"'].", rest)
 
 
+def lost_start(cursor: Cursor, position: int) -> bool:
+    """Whether a string stands here that has lost its opening quote: `{"a": text", "b": 1}`."""
+    text, end = cursor.text, cursor.end
+    if cursor.top.members is not None:
+        found = MEMBER_REST.match(text, position, end)
+    elif "\n" in blank_before(text, position):
+        found = LINE_REST.match(text, position, end)
+    else:
+        found = ITEM_REST.match(text, position, end)
+    return found is not None and NUMBER.fullmatch(found.group("a")) is None
+
+
 def _starts_value(cursor: Cursor, position: int) -> bool:
     text = cursor.text
     if _ARRAY_VALUE.match(text, position) or LITERAL.match(text, position):
         return True
     return cursor.top.bare or text[position] == "("
+
+
+def before_wrong_closers(cursor: Cursor, after: int) -> bool:
+    """`{"a": "x"]`: the bracket closes nothing, but then the text ends or the next member comes."""
+    text, end = cursor.text, cursor.end
+    run = CLOSER_RUN.match(text, after, end)
+    closers = [CLOSERS[c] for c in run.group() if c in CLOSERS] if run else []
+    if (
+        run is None
+        or ")" in closers
+        or cursor.holds(closers[0])
+        or len(closers) > len(cursor.stack)
+    ):
+        return False
+    position = skip(text, run.end(), end)
+    if position >= end or text.startswith("```", position):
+        return True
+    position = skip(text, position + 1, end) if text[position] in COMMAS else end
+    return QUOTED_KEY.match(text, position, end) is not None
 
 
 def _at_closer(cursor: Cursor, position: int, *, nested: int) -> bool:

@@ -20,12 +20,16 @@ MISSING: Final = object()
 
 
 class GiveUp(Exception):
-    """No value here; `at` is where reading stopped, `resume` where another value may begin."""
+    """
+    No value here: `at` is the place of the fault, `reached` how far the text was read, `resume` where
+    another value may begin.
+    """
 
     def __init__(self, why: str, at: int, resume: int | None = None) -> None:
         super().__init__(why)
         self.why = why
         self.at = at
+        self.reached = at
         self.resume = resume
         self.structured = False  # quoted keys or values had been read: it was meant as JSON
 
@@ -40,6 +44,7 @@ class Frame:
     items: list[object] = field(default_factory=list[object])
     key: str | None = None
     bare: bool = False  # its keys are unquoted
+    implied: bool = False  # an object whose brace was not there
     called: bool = False  # (value) or name(value): stands for the value
     named: bool = False  # name(…): with several values it stands for nothing JSON has
 

@@ -51,7 +51,6 @@ QUOTED_KEY = re.compile(
 )
 # A quoted key whose text holds unescaped quotes itself: "k"e"y":
 ODD_KEY = re.compile(rf"""(?P<q>["'])[^\n:,{{}}]{{1,{_KEY}}}(?P=q)\s{{0,10}}[:\uff1a]""")
-STRAY_QUOTES = re.compile(r"\"{2,10}\s{1,9}(?=[\"'])")
 BARE_KEY = re.compile(rf"(?P<a>[^\W\d][\w$.-]{{0,{WORDS}}})\s{{0,10}}[:\uff1a](?!//)")
 LOOSE_KEY = re.compile(
     rf"(?P<a>[^\s:\uff1a,\uff0c{{}}\[\]<>\"'`\n][^:\uff1a,\uff0c{{}}\[\]\n\"]{{0,{WORDS}}}?)[\"']?"
@@ -62,6 +61,13 @@ VALUE_START = re.compile(
 )
 LITERAL = re.compile(r"(?:true|false|null|none|undefined|nan|-?infinity)(?![\w-])", re.IGNORECASE)
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+")
+# What follows a lost opening quote: text up to the closing one, and structure behind it.
+_REST: Final = r"(?P<a>[^\s\"'`\[\]{{}}(),:](?:[^\"\\{not_in}\n]|\\.){{0,400}}+)\"\s{{0,40}}"
+MEMBER_REST = re.compile(
+    _REST.format(not_in="") + r"(?:,\s{0,40}(?:\"[^\"\n]{1,80}\"|[\w$-]{1,40})\s{0,9}:|[}\]])"
+)
+ITEM_REST = re.compile(_REST.format(not_in=",") + r"(?:\]|,\s{0,40}\")")
+LINE_REST = re.compile(_REST.format(not_in="") + r"(?:\]|,\s{0,40}[\"\n])")
 CLOSER_RUN = re.compile(rf"(?:[{SPACE}]{{0,200}}[}}\])\uff5d\uff3d]){{1,16}}")
 JUNK_BEFORE_KEY = re.compile(r"[A-Za-z_]\w{0,40}\s{1,9}(?=[\"'][^\"'\n]{1,80}[\"']\s{0,9}:)")
 NUMBER_KEY = re.compile(
@@ -78,6 +84,12 @@ def blank(text: str, position: int, end: int) -> int:
     """The first position at or after `position` that is not white space."""
     found = BLANK.match(text, position, end)
     return found.end() if found else position
+
+
+def blank_before(text: str, position: int) -> str:
+    """The white space before a position."""
+    before = text[max(0, position - 200) : position]
+    return before[len(before.rstrip()) :]
 
 
 def comment_end(text: str, position: int, end: int) -> int:

@@ -7,41 +7,29 @@ It reads as far as the value goes and says where it ended. Source: spec parse, s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from structguard.reading.bare import read_bare
 from structguard.reading.brackets import Brackets
-from structguard.reading.closers import (
-    bracket_for_key,
-    close_all,
-    closers,
-    finish_value,
-    string_was_key,
-)
-from structguard.reading.closing import lost_colon
+from structguard.reading.closers import close_all, closers, finish_value
 from structguard.reading.cursor import MISSING, Cursor, GiveUp
+from structguard.reading.keys import bare_key, quoted_key
 from structguard.reading.lookahead import (
     CLOSERS,
     COLONS,
     COMMAS,
     ELLIPSIS,
-    JUNK_BEFORE_KEY,
-    LOOSE_KEY,
     OPENERS,
     PREFIX,
-    QUOTED_KEY,
     QUOTES,
-    STRAY_QUOTES,
     skip,
 )
 from structguard.reading.marks import MARK
+from structguard.reading.openers import bracket_for_key, lost_list, string_was_key
 from structguard.reading.separators import after_in_array, after_in_object, join, trailing
 from structguard.reading.strings import read_string
 from structguard.reading.values import Repair
-
-_DANGLING = re.compile(r"[^\n:{}\[\]\"]{0,80}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +68,7 @@ def repair(
         while cursor.stack:
             _STEPS[_state(cursor)](cursor)
     except GiveUp as error:
+        error.reached = max(error.at, cursor.position)
         error.structured = cursor.quoted > 0 and any(
             frame.members or frame.items or frame.key is not None for frame in cursor.stack
         )
@@ -144,64 +133,9 @@ def _key(cursor: Cursor) -> None:
     elif char in "{[":
         bracket_for_key(cursor)
     elif char in QUOTES or _prefixed(cursor):
-        _quoted_key(cursor)
+        quoted_key(cursor)
     else:
-        _bare_key(cursor)
-
-
-def _quoted_key(cursor: Cursor) -> None:
-    stray = STRAY_QUOTES.match(cursor.text, cursor.position, cursor.end)
-    if stray is not None and QUOTED_KEY.match(cursor.text, stray.end(), cursor.end):
-        cursor.note("stray quotes", cursor.position)
-        cursor.position = stray.end()
-    key = read_string(cursor, is_key=True)
-    if key is MISSING:
-        close_all(cursor, "end of text")
-        return
-    cursor.quoted += 1
-    _colon(cursor, str(key))
-
-
-def _colon(cursor: Cursor, key: str) -> None:
-    position = skip(cursor.text, cursor.position, cursor.end)
-    if position >= cursor.end:
-        cursor.position = position
-        cursor.cut = True
-        close_all(cursor, "end of text")
-        return
-    cursor.top.key = key
-    if cursor.text[position] in COLONS:
-        cursor.position = position + 1
-    elif lost_colon(cursor.text, position, cursor.end):
-        cursor.note("missing colon", position)
-        cursor.position = position
-    else:
-        raise GiveUp("a key without a colon", position)
-
-
-def _bare_key(cursor: Cursor) -> None:
-    text, position = cursor.text, cursor.position
-    key = LOOSE_KEY.match(text, position, cursor.end)
-    junk = JUNK_BEFORE_KEY.match(text, position, cursor.end) if key is None else None
-    if junk is not None:
-        cursor.note("words left out", position)
-        cursor.position = junk.end()
-        return
-    if key is None:
-        rest = _DANGLING.match(text, position, cursor.end)
-        if rest and rest.end() == len(text) and (cursor.top.members or len(cursor.stack) > 1):
-            cursor.cut = True
-            cursor.position = cursor.end
-            close_all(cursor, "end of text")
-            return
-        raise GiveUp("neither a key nor the end of the object", position)
-    name = key.group("a").rstrip()
-    if "\\" in name:
-        raise GiveUp("a key with a backslash", position)
-    cursor.note("unquoted key", position)
-    cursor.top.bare = True
-    cursor.position = key.end()
-    cursor.top.key = name
+        bare_key(cursor)
 
 
 def _value(cursor: Cursor) -> None:
@@ -212,6 +146,8 @@ def _value(cursor: Cursor) -> None:
     char = text[position]
     if char in OPENERS:
         _open(cursor)
+    elif lost_list(cursor):
+        pass
     elif (
         char in QUOTES
         or (char == "\\" and text[position + 1 : position + 2] == '"')

@@ -42,7 +42,7 @@ _KEPT: Final = 200  # candidates of a scan, unless the caller asks for more
 _ATTEMPTS: Final = 50
 _TRIES_AT_CUT: Final = 3
 _FAILURE: Final = 80  # what a failing read costs beside its length
-_EFFORT: Final = 4  # times the length: what failing reads may cost together
+_EFFORT: Final = 3  # times the length: what failing reads may cost together
 
 
 @dataclass(slots=True)
@@ -239,7 +239,7 @@ class Scanner:
 
     def _failed(self, start: int, error: GiveUp, balanced: int) -> int:
         self.found.fail("repaired", start, error.at, error.why)
-        self.spent += error.at - start + _FAILURE
+        self.spent += error.reached - start + _FAILURE
         if error.why == "nested too deeply":
             if self.found.too_deep:
                 self.found.over_budget = True

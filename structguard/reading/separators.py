@@ -18,6 +18,7 @@ from structguard.reading.lookahead import (
     QUOTED_KEY,
     QUOTES,
     SCALAR_ITEM,
+    blank_before,
     skip,
 )
 from structguard.reading.strings import read_string
@@ -62,7 +63,7 @@ def _unquoted_item(cursor: Cursor) -> bool:
     text, position = cursor.text, cursor.position
     if SCALAR_ITEM.match(text, position, cursor.end):
         return True
-    return cursor.last_bare and _blank_before(cursor).count("\n") == 1
+    return cursor.last_bare and blank_before(cursor.text, cursor.position).count("\n") == 1
 
 
 def after_in_object(cursor: Cursor) -> None:
@@ -81,17 +82,12 @@ def after_in_object(cursor: Cursor) -> None:
     _stop_at_prose(cursor)
 
 
-def _blank_before(cursor: Cursor) -> str:
-    before = cursor.text[max(0, cursor.position - 200) : cursor.position]
-    return before[len(before.rstrip()) :]
-
-
 def _bare_key_on_its_line(cursor: Cursor) -> bool:
     """Whether an unquoted key follows, and no sentence such as "Note: …" behind a lost closer."""
     key = LOOSE_KEY.match(cursor.text, cursor.position, cursor.end)
     if key is None or cursor.top.bare:
         return key is not None
-    blank = _blank_before(cursor)
+    blank = blank_before(cursor.text, cursor.position)
     name = key.group("a")
     return blank.count("\n") == 1 and (
         name in cursor.known or (not cursor.known and name.isidentifier())
@@ -100,7 +96,7 @@ def _bare_key_on_its_line(cursor: Cursor) -> bool:
 
 def _stop_at_prose(cursor: Cursor) -> None:
     """Text after a value: on a new line the value has ended without its closers, else give up."""
-    if "\n" in _blank_before(cursor):
+    if "\n" in blank_before(cursor.text, cursor.position):
         close_all(cursor, "missing closer")
         return
     junk = _JUNK.match(cursor.text, cursor.position, cursor.end)

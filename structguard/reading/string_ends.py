@@ -13,6 +13,7 @@ from structguard.reading.lookahead import CLOSERS, QUOTED_KEY, TAIL, VALUE_START
 from structguard.reading.marks import FENCE, MARK
 from structguard.reading.string_state import Text
 
+_CLOSED = re.compile(r"\s*\n[\s}\]]*[}\]]\Z")  # brackets on lines of their own
 _ITEM = re.compile(r"\"[^\"\n]{1,120}\"\s{0,40}(?:\]|,\s{0,40}\")")  # a string and what ends it
 
 
@@ -81,13 +82,23 @@ def _is_new_property(cursor: Cursor, name: str) -> bool:
 
 def _end_before_key(text: Text, at: int) -> None:
     cursor = text.cursor
-    value = "".join(text.parts).rstrip()
-    value = value.removesuffix(",").rstrip()
+    content = "".join(text.parts)
+    value = content.rstrip().removesuffix(",").rstrip()
+    position = at
+    closed = _CLOSED.search(value)
+    if closed is not None and _are_due(cursor, closed.group()):
+        value, position = value[: closed.start()], at - len(content) + closed.start()
     if value.endswith('"') and cursor.text[:at].rstrip().rstrip(",").rstrip().endswith('\\"'):
         value = value[:-1] + "\\"  # "C:\dir\", "next": the backslash was content
-    cursor.note("missing end quote", at)
-    cursor.position = at
+    cursor.note("missing end quote", position)
+    cursor.position = position
     text.parts[:] = [value]
+
+
+def _are_due(cursor: Cursor, tail: str) -> bool:
+    """Whether brackets are the ones that close what is open, innermost first."""
+    closers = [CLOSERS[char] for char in tail if char in CLOSERS]
+    return closers == [frame.closer for frame in reversed(cursor.stack)][: len(closers)]
 
 
 def _restarted(cursor: Cursor, name: str, at: int) -> None:

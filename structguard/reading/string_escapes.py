@@ -64,16 +64,35 @@ def _single_escape(text: Text, after: int) -> int:
         if text.quote == '"':
             text.cursor.note("invalid escape", after - 1)
         return after + 1
-    known = _ESCAPES.get(char)
-    if known is not None and not (text.wild and _LATEX.match(source, after, end)):
-        text.parts.append(known)
+    if _is_known(text, after):
+        if char in "bf":
+            text.controls.append((len(text.parts), "\\" + char))
+        text.parts.append(_ESCAPES[char])
         return after + 1
     if char == "u" and end - after < 5 and source[after:end].isalnum() and end == len(source):
         return end  # half an escape at the cut
-    text.wild = text.wild or (char.isalpha() and char != "u")
+    if char.isalpha() and char != "u":
+        _take_as_written(text)
     text.cursor.note("invalid escape", after - 1)
     text.parts.append("\\" + char)
     return after + 1
+
+
+def _take_as_written(text: Text) -> None:
+    """Backslashes are content here, as in paths or LaTeX: those before were so as well."""
+    text.wild = True
+    for index, written in text.controls:
+        text.parts[index] = written
+
+
+def _is_known(text: Text, after: int) -> bool:
+    """Whether JSON has the escape; among escapes it has not, some are letters of LaTeX or paths."""
+    char = text.cursor.text[after]
+    if char not in _ESCAPES:
+        return False
+    return not text.wild or not (
+        char in "bf" or _LATEX.match(text.cursor.text, after, text.cursor.end)
+    )
 
 
 def _unicode(text: Text, code: re.Match[str]) -> int:

@@ -31,10 +31,15 @@ class Text:
     strict_nesting: bool = True
     doubled: bool = False  # it began with two quotes: ""text""
     curly: int = 0  # curly quotes it has opened and not closed
+    brackets: int = 0  # brackets it has opened and not closed, JSON or not
+    controls: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
     def add(self, piece: str) -> None:
         """More content; brackets that JSON inside of it opens and closes are counted."""
         self.parts.append(piece)
+        if "[" in piece or "{" in piece or self.brackets:
+            self.brackets += piece.count("[") + piece.count("{")
+            self.brackets -= piece.count("]") + piece.count("}")
         self.curly += piece.count("\u201c") + piece.count("\u201e")
         if (
             not self.is_key

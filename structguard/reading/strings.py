@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from structguard.reading.closing import closes_key, closes_value
+from structguard.reading.closing import before_wrong_closers, closes_key, closes_value
 from structguard.reading.cursor import Cursor
 from structguard.reading.lookahead import QUOTES
 from structguard.reading.string_ends import (
@@ -34,6 +34,13 @@ _INSIDE = re.compile(
     r'(?:"[ ]?\w[^"\\{}\[\]:,\n\u201d]{0,60}(?="(?![\s:,}\]"\'`;\\+/<#\uff0c\uff1a]|\Z)))++'
     r'|(?:" \w[^"\\{}\[\]:,\n\u201d]{0,60}(?=" \w))++'
 )
+
+
+def read_rest(cursor: Cursor) -> object:
+    """A string that has lost its opening quote, from its first character on."""
+    text = Text(cursor, '"', cursor.position, is_key=False)
+    found = _read(text)
+    return unclosed(text) if found is None else found
 
 
 def read_string(cursor: Cursor, *, is_key: bool) -> object:
@@ -100,7 +107,7 @@ def _read(text: Text) -> str | None:
 def _finish(text: Text) -> str:
     value = "".join(text.parts)
     cursor = text.cursor
-    if text.doubled and not text.inner and not text.is_key and value.startswith(text.quote):
+    if text.doubled and value[:1] == text.quote == '"' and value.count('"') == 1:
         cursor.note("doubled quote", text.start)
         value = value[1:]
     if "\n" in cursor.text[text.start : cursor.position] and "\n" in value:
@@ -135,6 +142,8 @@ def _quote(text: Text, at: int) -> int | None:
     text.before_quote(text.parts[-1] if text.parts else "")
     if at == text.start and after - at == 1:
         text.doubled = True
+    elif char == "\u201d" and text.quote == '"':
+        pass  # a curly quote needs no escape
     else:
         text.inner = True
     text.parts.append(source[at:after])
@@ -147,7 +156,9 @@ def _closes(text: Text, char: str, after: int) -> bool:
         return _curly_closes(text, after)
     if text.is_key:
         return closes_key(text.cursor, after)
-    return closes_value(text.cursor, after, nested=text.nested, inner=text.inner)
+    return closes_value(text.cursor, after, nested=text.nested, inner=text.inner) or (
+        text.brackets <= 0 and not text.nested and before_wrong_closers(text.cursor, after)
+    )
 
 
 def _last_of_run(text: Text, at: int, after: int) -> None:
@@ -158,10 +169,20 @@ def _last_of_run(text: Text, at: int, after: int) -> None:
         text.cursor.doubled = True
         text.parts[0] = text.parts[0].removeprefix(text.quote)
         content = content[1:]
+    elif content and _closes_twice(text, at, after):
+        text.cursor.note("doubled quote", at)
+        content = ""
     elif content:
         text.inner = True
     text.parts.append(content)
     text.cursor.position = after
+
+
+def _closes_twice(text: Text, at: int, after: int) -> bool:
+    """`"text"",`: a quote that has no other one inside; behind a digit it may be an inch."""
+    if text.quote != '"' or after - at != 2 or sum(part.count('"') for part in text.parts) % 2:
+        return False
+    return text.is_key or not text.cursor.text[at - 1].isdigit()
 
 
 def _curly_closes(text: Text, after: int) -> bool:

@@ -68,7 +68,7 @@ REASONS: Mapping[str, str] = {
         jr-320 jr-321
     """,
     "A string that runs to the end of the text keeps all of it: brackets in it may be content (corpus row c389).": """
-        jr-036 jr-040 jr-051 jr-128 jr-135 jr-138 jr-180 jr-192 jr-193 jr-194 jr-195 jr-263
+        jr-036 jr-040 jr-051 jr-128 jr-135 jr-138 jr-192 jr-193 jr-194 jr-195 jr-263
         jr-271 jsonrepa-071 jsonrepa-073 jsonrepa-074 jsonrepa-078 jsonrepa-082 jsonrepa-084
         jsonrepa-088 jsonrepa-147 jsonrepa-148 jsonrepa-313 jsonrepa-314 jsonrepa-356
     """,

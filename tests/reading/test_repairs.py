@@ -58,6 +58,23 @@ from structguard.reading.cursor import NOTES
         ('{"a": 1, """" "b": 2}', {"a": 1, "b": 2}, "stray quotes"),
         ('{"a": 1}, "": 2}', {"a": 1, "": 2}, "surplus closer"),
         ('["x,"y"]', ["x", "y"], "missing end quote"),
+        ('{"a": "x"", "b": 1}', {"a": "x", "b": 1}, "doubled quote"),
+        ('{"a"": 1}', {"a": 1}, "doubled quote"),
+        ('{""a": 1}', {"a": 1}, "stray quotes"),
+        ('{"a: 1, "b": [2]}', {"a": 1, "b": [2]}, "missing end quote"),
+        ('{"a": {"t": "x\n}, "b": 1}', {"a": {"t": "x"}, "b": 1}, "missing end quote"),
+        ('{"a" ["x"], "b" {"c": 1}}', {"a": ["x"], "b": {"c": 1}}, "missing colon"),
+        ('{"a": "x",\n"b" true}', {"a": "x", "b": True}, "missing colon"),
+        ('{"a": "x"]', {"a": "x"}, "wrong closer"),
+        ('{"a": {"b": "x"], "c": 1}', {"a": {"b": "x"}, "c": 1}, "wrong closer"),
+        ('{"l": [{"a": 1}}, {"a": 2}]}', {"l": [{"a": 1}, {"a": 2}]}, "surplus closer"),
+        ('{"a": "x", "y"], "b": 1}', {"a": ["x", "y"], "b": 1}, "missing opener"),
+        ('{"a": 1], "b": 1}', {"a": [1], "b": 1}, "missing opener"),
+        ('[{"a": 1}, "a": 2}]', [{"a": 1}, {"a": 2}], "missing opener"),
+        ('["x",\n y, z",\n "w"]', ["x", "y, z", "w"], "missing start quote"),
+        ('{"a": say \\"x\\"", "b": 1}', {"a": 'say "x"', "b": 1}, "missing start quote"),
+        ("{u'a': b'x'}", {"a": "x"}, "string prefix"),
+        ('{"a": "C:\\file\\dir"}', {"a": "C:\\file\\dir"}, "invalid escape"),
         ('["x,"y","z"]', ["x", "y", "z"], "missing end quote"),
     ],
 )
@@ -119,6 +136,10 @@ def test_a_key_in_a_list_makes_an_object_where_there_is_a_schema_to_judge_it() -
     found = parse('{"a": ["b": 1]}', schema)
     assert found.value == {"a": {"b": 1}}
     assert found.repairs == (("wrong opener", 6),)
+    listed = {"type": "array", "items": inner}
+    assert parse('["b": 1}, {"b": 2}]', listed).value == [{"b": 1}, {"b": 2}]
+    nested = {"type": "object", "properties": {"a": listed}, "required": ["a"]}
+    assert parse('{"a": {"b": 1}, {"b": 2}]}', nested).value == {"a": [{"b": 1}, {"b": 2}]}
     with pytest.raises(ParseError):
         parse('{"a": ["c": 1]}', schema)
 
@@ -177,6 +198,14 @@ def test_a_hostile_text_is_read_or_refused(text: str) -> None:
         parse(text, schema, coerce=True, partial=True, markup=True)
 
 
+def test_a_read_that_fails_late_uses_up_the_budget_of_work() -> None:
+    schema = {"type": "object", "properties": {"z": {}}, "required": ["z"]}
+    behind = "\n{'z': 'x'}"
+    assert parse('{"a", ' * 3 + behind, schema).value == {"z": "x"}
+    with pytest.raises(ParseError):
+        parse('{"a", ' * 700 + behind, schema)
+
+
 def test_strict_values_are_still_found_when_the_budget_for_repairs_is_spent() -> None:
     schema = {
         "type": "object",
@@ -205,6 +234,12 @@ def test_strict_values_are_still_found_when_the_budget_for_repairs_is_spent() ->
         ('{"a": ""x" said", "b": 1}', {"a": '"x" said', "b": 1}),
         ('["say "x", and go","y"]', ['say "x", and go', "y"]),
         ('["he said, "stop"]', ['he said, "stop']),
+        ('{"a": "6\'2"", "b": 1}', {"a": "6'2\"", "b": 1}),
+        ('{"a": "say "x"", "b": 1}', {"a": 'say "x"', "b": 1}),
+        ('["a 65", wide", "b"]', ['a 65", wide', "b"]),
+        ('{"10:30": "x", \'b\': 1}', {"10:30": "x", "b": 1}),
+        ('[a", b"]', ["a", "b"]),
+        ('{"a": "one [x, "y"], two", \'b\': 1}', {"a": 'one [x, "y"], two', "b": 1}),
         ('[{"a": 1 {"a": 2}]', [{"a": 1}, {"a": 2}]),
         ('[{"a": "x" {"a": "y"}]', [{"a": "x"}, {"a": "y"}]),
         ('{"a": "\\"x\\" said", \'b\': 1}', {"a": '"x" said', "b": 1}),

@@ -1,0 +1,101 @@
+"""
+Keys: quoted, unquoted, with a quote too many or too few, with a colon that is lost.
+
+Source: spec parse, step 9.
+"""
+
+from __future__ import annotations
+
+import re
+
+from structguard.reading.closers import close_all
+from structguard.reading.closing import lost_colon
+from structguard.reading.cursor import MISSING, Cursor, GiveUp
+from structguard.reading.lookahead import (
+    COLONS,
+    JUNK_BEFORE_KEY,
+    LOOSE_KEY,
+    QUOTED_KEY,
+    skip,
+)
+from structguard.reading.strings import read_string
+
+# `"key: 1`: a key that has lost its end quote, before a value that is no string.
+_ENDLESS = re.compile(
+    r"[\"'](?P<a>[^\"':,{}\[\]\n\\]{1,60})\s{0,9}:\s{0,9}"
+    r"(?=[{\[]|-?[0-9]|(?:true|false|null|True|False|None)\b)"
+)
+_STRAY = re.compile(r"\"{2,10}\s{1,9}(?=[\"'])|\"(?=\"\w)")
+_DANGLING = re.compile(r"[^\n:{}\[\]\"]{0,80}\Z")
+
+
+def quoted_key(cursor: Cursor) -> None:
+    """A key in quotes, and its colon."""
+    _pass_stray_quotes(cursor)
+    text, position, end = cursor.text, cursor.position, cursor.end
+    if not QUOTED_KEY.match(text, position, end):
+        endless = _ENDLESS.match(text, position, end)
+        if endless is not None:
+            cursor.note("missing end quote", endless.end("a"))
+            cursor.quoted += 1
+            cursor.top.key = endless.group("a").rstrip()
+            cursor.position = endless.end()
+            return
+    key = read_string(cursor, is_key=True)
+    if key is MISSING:
+        close_all(cursor, "end of text")
+        return
+    cursor.quoted += 1
+    _colon(cursor, str(key))
+
+
+def _pass_stray_quotes(cursor: Cursor) -> None:
+    """Quotes too many before a key: one at its own, or some of them apart from it."""
+    text, position, end = cursor.text, cursor.position, cursor.end
+    stray = _STRAY.match(text, position, end)
+    if stray is not None and QUOTED_KEY.match(text, stray.end(), end):
+        cursor.note("stray quotes", position)
+        cursor.position = stray.end()
+
+
+def _colon(cursor: Cursor, key: str) -> None:
+    position = skip(cursor.text, cursor.position, cursor.end)
+    if position >= cursor.end:
+        cursor.position = position
+        cursor.cut = True
+        close_all(cursor, "end of text")
+        return
+    cursor.top.key = key
+    if cursor.text[position] in COLONS:
+        cursor.position = position + 1
+    elif lost_colon(cursor.text, position, cursor.end):
+        cursor.note("missing colon", position)
+        cursor.position = position
+    else:
+        raise GiveUp("a key without a colon", position)
+
+
+def bare_key(cursor: Cursor) -> None:
+    """A key without quotes, words before a key, or the end of the text."""
+    text, position = cursor.text, cursor.position
+    key = LOOSE_KEY.match(text, position, cursor.end)
+    junk = JUNK_BEFORE_KEY.match(text, position, cursor.end) if key is None else None
+    if junk is not None:
+        cursor.note("words left out", position)
+        cursor.position = junk.end()
+        return
+    if key is None:
+        rest = _DANGLING.match(text, position, cursor.end)
+        if rest and rest.end() == len(text) and (cursor.top.members or len(cursor.stack) > 1):
+            cursor.cut = True
+            cursor.position = cursor.end
+            close_all(cursor, "end of text")
+            return
+        raise GiveUp("neither a key nor the end of the object", position)
+    name = key.group("a").rstrip()
+    if "\\" in name:
+        raise GiveUp("a key with a backslash", position)
+    cursor.note("unquoted key", position)
+    cursor.top.bare = True
+    cursor.position = key.end()
+    cursor.top.key = name
