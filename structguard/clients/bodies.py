@@ -163,11 +163,13 @@ def _drop(body: dict[str, object], path: tuple[str, ...]) -> None:
 
 def carries_schema(body: Body, format: Format) -> bool:  # noqa: A002
     """Whether the prompt already shows the schema (JSON object mode: says JSON at all)."""
-    prompt = "".join("".join(_prompt(body)).split())
+    texts = [*_prompt(body)]
     if isinstance(format, JsonObject):
-        return "json" in prompt.lower()
-    if not all(f'"{key}"' in prompt for key in format.schema if _is_plain(key)):
-        return False  # cheaper than four texts of the schema, and nearly always so
+        return any("json" in text.lower() for text in texts)
+    for key in format.schema:
+        if _is_plain(key) and not any(f'"{key}"' in text for text in texts):
+            return False  # cheaper than four texts of the schema, and nearly always so
+    prompt = "".join("".join(texts).split())
     return any(
         "".join(json.dumps(format.schema, ensure_ascii=ascii_only, sort_keys=ordered).split())
         in prompt

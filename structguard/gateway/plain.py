@@ -24,7 +24,7 @@ from structguard.gateway.whole import RawReply, Whole
 from structguard.memo import Entry, Memo
 from structguard.options import Policy
 from structguard.providers.call import Fault
-from structguard.types import Api
+from structguard.types import Api, FormatKind, JsonSchema
 
 T = TypeVar("T")
 
@@ -44,11 +44,16 @@ class Plan(NamedTuple):
         """Tell that the format was left out, once that has worked."""
         entry = self.entry
         if entry is not None:
-            provider, model = self.call.pair
+            call = self.call
+            kind: FormatKind = (
+                "json_schema" if isinstance(call.asked, JsonSchema) else "json_object"
+            )
             memo.note_saved(entry)
-            kind = self.call.place[2]
-            refusal = entry.refusal
-            observer(RefusalSkipped(provider=provider, model=model, format=kind, refusal=refusal))
+            observer(
+                RefusalSkipped(
+                    provider=call.provider, model=call.model, format=kind, refusal=entry.refusal
+                )
+            )
 
 
 def plan_of(asked: BodyCall, mode: Mode, memo: Memo, policy: Policy) -> Plan | None:

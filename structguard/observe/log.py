@@ -37,6 +37,8 @@ def careful(observer: ev.Observer) -> ev.Observer:
 
 def log_events(event: ev.Event, /) -> None:
     """Write one event to the `structguard` logger."""
+    if isinstance(event, ev.RefusalSkipped) and not _log.isEnabledFor(logging.DEBUG):
+        return  # one a call that the memo helps: its text would be most of what it costs
     level, text = _told(event)
     if _log.isEnabledFor(level):
         _log.log(level, "%s", text, extra={"structguard_event": event})

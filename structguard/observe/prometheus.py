@@ -72,6 +72,10 @@ _RULES: Mapping[type[ev.Event], tuple[str, Labels, Labels]] = MappingProxyType(
 )
 """One row an event: its counter, the attributes that label it, and labels that are always so."""
 
+_READ = {
+    kind: (name, [*map(attrgetter, paths)], rest) for kind, (name, paths, rest) in _RULES.items()
+}
+
 _STATE_AFTER: Mapping[type[ev.Event], str] = MappingProxyType(
     {ev.BreakerOpened: "cooling", ev.BreakerHalfOpen: "half-open", ev.LinkBack: "closed"}
 )
@@ -98,6 +102,7 @@ class PrometheusSink:
             name: library.Counter(f"structguard_{name}", about, labels, registry=registry)
             for name, (about, labels) in _COUNTERS.items()
         }
+        self._children: dict[tuple[str, Labels], Counter] = {}
         self._state: Gauge = library.Gauge(
             "structguard_link_state",
             "A link's breaker: 0 closed, 1 half-open, 2 cooling",
@@ -108,10 +113,14 @@ class PrometheusSink:
 
     def __call__(self, event: ev.Event, /) -> None:
         """Count one event."""
-        counter, paths, fixed = _RULES[type(event)]
-        values = (*(str(attrgetter(path)(event)) for path in paths), *fixed)
-        counted = self._counters[counter]
-        (counted.labels(*values) if values else counted).inc()
+        counter, reads, fixed = _READ[type(event)]
+        values = (*(str(read(event)) for read in reads), *fixed)
+        child = self._children.get((counter, values))
+        if child is None:
+            counted = self._counters[counter]
+            child = counted.labels(*values) if values else counted
+            self._children[counter, values] = child  # the library's own look-up costs more
+        child.inc()
         after = _STATE_AFTER.get(type(event))
         if after is not None:
             self.link_state(values[0], after)
