@@ -189,15 +189,15 @@ _PROMPT_KEYS = ("messages", "instructions", "input", "system", "contents", "syst
 
 def _prompt(body: Body) -> Iterator[str]:
     """Every string of the prompt, walked without recursion."""
-    stack: list[object] = [body.get(key) for key in _PROMPT_KEYS]
+    stack: list[object] = [body[key] for key in _PROMPT_KEYS if key in body]
     while stack:
         node = stack.pop()
         if isinstance(node, str):
             yield node
-        elif (mapping := as_mapping(node)) is not None:
-            stack.extend(mapping.values())
         elif (items := as_sequence(node)) is not None:
             stack.extend(items)
+        elif (mapping := as_mapping(node)) is not None:
+            stack.extend(mapping.values())
 
 
 def with_instruction(body: Body, api: Api, text: str) -> dict[str, object]:
