@@ -44,7 +44,7 @@ def _sync_twin(guard: FunctionGuard) -> Callable[..., object]:
             try:
                 return turn.sent(at_once(function(*bound.args, **bound.kwargs)))
             except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
-                return turn.failed(error)
+                return turn.failed(error, effect.call)
 
         return turn.finish(
             drive(
@@ -75,7 +75,7 @@ def _async_twin(guard: FunctionGuard) -> Callable[..., object]:
             try:
                 return turn.sent(await function(*bound.args, **bound.kwargs))
             except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
-                return turn.failed(error)
+                return turn.failed(error, effect.call)
 
         return turn.finish(
             await adrive(
@@ -107,14 +107,15 @@ class _Turn:
         """A send that came back."""
         return Sent(value=value, status=200, answered=answers(value))
 
-    def failed(self, error: Exception) -> Sent[object]:
-        """A send that failed, judged by what the first send carried."""
+    def failed(self, error: Exception, call: FunctionCall) -> Sent[object]:
+        """A send of `call` that failed, judged by what the first send carried."""
         policy = self.call.guard.policy
         refusal = refusal_of(
             error,
             facts=self.call.facts,
             unnamed=policy.unnamed,
             also_statuses=policy.also_statuses,
+            anew=call is not self.call,
         )
         left = None if self.deadline is None else self.deadline - self.clock()
         return Sent(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 import structguard as sg
 from structguard.events import Event, RefusalRemembered
 from structguard.memo import Memo
+from structguard.testing import Script
+from structguard.types import Failure
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 UNSUPPORTED = "response_format is not supported"
@@ -275,3 +278,22 @@ def test_a_refused_schema_comes_with_advice_and_the_prompt_stays_as_it_is(memo: 
     first = told[0]
     assert isinstance(first, RefusalRemembered)
     assert "additionalProperties" in first.advice
+
+
+async def test_a_provider_that_refuses_again_is_not_asked_a_second_time_for_a_while(
+    memo: Memo,
+) -> None:
+    """Its own errors carry a verdict only where a format was sent: the second is judged here."""
+    body = json.dumps({"error": {"message": UNSUPPORTED}})
+    script = Script([Failure(status=400, body=body)] * 4)
+
+    @sg.guarded("p", memo=memo)
+    async def ask(*, model: str, response_format: Any = None) -> sg.Completion:
+        request = sg.Request(model=model, messages=[], response_format=response_format)
+        return await script.complete(request)
+
+    for _ in range(3):
+        with pytest.raises(sg.ProviderError, match=UNSUPPORTED):
+            await ask(model="m", response_format=SCHEMA)
+    assert [asked.response_format for asked in script.requests] == [SCHEMA, None, SCHEMA, SCHEMA]
+    assert memo.entries() == []

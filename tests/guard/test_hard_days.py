@@ -174,7 +174,7 @@ def test_children_of_a_warm_parent_rescue_and_remember(
 ) -> None:
     with guard.wrap(sync_client(endpoint)) as warm:
         ask(warm, "known")
-        children = []
+        children: list[int] = []
         for _ in range(3):
             child = os.fork()
             if child == 0:

@@ -191,6 +191,14 @@ MUTATIONS = [
         "stop_iteration or stops_iterating",
     ),
     one(
+        "guarded believes a provider's word on a request without a format",
+        FUNCTION,
+        "anew=call is not self.call",
+        "anew=False",
+        GUARDED_FAULTS,
+        "refuses_again",
+    ),
+    one(
         "guarded passes None where it could leave out",
         FUNCTION_CALL,
         "{self.guard.format: self._instead()}",
