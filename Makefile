@@ -116,6 +116,9 @@ e2e: $(STAMP) ## every face against a real llama.cpp server and a litellm proxy;
 	@.venv-litellm/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'litellm[proxy]'
 	@$(BIN)/python -m benchmarks.e2e
 
+soak: $(STAMP) ## two minutes of all faces under faults, then what a request costs; writes docs/scaling.md
+	@$(BIN)/python -m benchmarks.soak
+
 .PHONY: package
 package: ## build sdist and wheel, install the wheel alone, run the demo from it, rate its types
 	@test -x .venv-build/bin/python || $(PYTHON) -m venv .venv-build
