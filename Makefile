@@ -9,7 +9,7 @@ STAMP := $(VENV)/.set-up
 .PHONY: help setup demo demo-memory test test-plugins test-real clients lint format cover bench bench-parse bench-chain bench-providers bench-gateway load-gateway fuzz-gateway clean
 
 help: ## show what can be done
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## build .venv with everything the targets below need
 
