@@ -92,10 +92,7 @@ def _refusal(candidate: Candidate, target: Target | None, text: str) -> str | No
 
 def _has_a_key(value: object, target: Target) -> bool:
     """Whether a value, or what is wrapped in it, has at least one key the schema names."""
-    return target.shares_a_key(value) or any(
-        as_mapping(inner) is not None and target.shares_a_key(inner)
-        for inner in shapes(value, target)
-    )
+    return target.shares_a_key(value) or any(map(target.shares_a_key, shapes(value, target)))
 
 
 def never_kept(candidate: Candidate, target: Target | None, text: str) -> str | None:

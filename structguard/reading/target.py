@@ -176,11 +176,25 @@ class Target:
         )
 
     def shares_a_key(self, value: object) -> bool:
-        """Whether an object has at least one key the schema names (true where it names none)."""
+        """
+        Whether an object has at least one key the schema names (true where it names none).
+
+        Where the schema asks for a list, its items' keys count.
+        """
         mapping = as_mapping(value)
-        if mapping is None:
+        if not mapping or self._keys is None:
             return True
-        return self.unknown(mapping) < len(mapping) or not mapping
+        return any(key in self._keys for key in mapping)
+
+    @cached_property
+    def _keys(self) -> frozenset[str] | None:
+        """The keys the answer's object, or the objects of its list, may have; None for any."""
+        parts = [part for part in self.root if "properties" in part]
+        if not parts:
+            parts = self.items(self.root)
+        if not parts or any("properties" not in p or self._is_open(p) for p in parts):
+            return None
+        return frozenset(name for part in parts for name in as_mapping(part["properties"]) or ())
 
 
 def _parts(value: object) -> list[Schema]:
