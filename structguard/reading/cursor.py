@@ -21,15 +21,15 @@ MISSING: Final = object()
 
 class GiveUp(Exception):
     """
-    No value here: `at` is the place of the fault, `reached` how far the text was read, `resume` where
-    another value may begin.
+    No value here: `at` is the place of the fault, `resume` where another value may begin, `cost` what
+    was spent on reading, in characters.
     """
 
     def __init__(self, why: str, at: int, resume: int | None = None) -> None:
         super().__init__(why)
         self.why = why
         self.at = at
-        self.reached = at
+        self.cost = 0
         self.resume = resume
         self.structured = False  # quoted keys or values had been read: it was meant as JSON
 
@@ -98,6 +98,7 @@ class Cursor:
     bare: int = 0  # unquoted text taken as a string
     doubled: bool = False  # its keys are in doubled quotes: ""key""
     last_bare: bool = False  # the value read last was unquoted words
+    looks: int = 0  # quotes that were judged
     cut: bool = False  # the text ended inside
     expects_separator: bool = False  # a value was read: a comma or a closer comes next
 

@@ -32,6 +32,9 @@ from structguard.reading.strings import read_string
 from structguard.reading.values import Repair
 
 
+_LOOK = 8  # what judging a quote costs, in characters of plain text
+
+
 @dataclass(frozen=True, slots=True)
 class Repaired:
     """What the repairing reader found: the value, where it ended, and how sure it may be."""
@@ -68,7 +71,7 @@ def repair(
         while cursor.stack:
             _STEPS[_state(cursor)](cursor)
     except GiveUp as error:
-        error.reached = max(error.at, cursor.position)
+        error.cost = max(error.at, cursor.position) - start + _LOOK * cursor.looks
         error.structured = cursor.quoted > 0 and any(
             frame.members or frame.items or frame.key is not None for frame in cursor.stack
         )

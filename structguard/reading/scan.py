@@ -239,7 +239,7 @@ class Scanner:
 
     def _failed(self, start: int, error: GiveUp, balanced: int) -> int:
         self.found.fail("repaired", start, error.at, error.why)
-        self.spent += error.reached - start + _FAILURE
+        self.spent += error.cost + _FAILURE
         if error.why == "nested too deeply":
             if self.found.too_deep:
                 self.found.over_budget = True

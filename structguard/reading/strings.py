@@ -122,6 +122,7 @@ def _finish(text: Text) -> str:
 def _quote(text: Text, at: int) -> int | None:
     """A quote: None when it ended the string (the cursor is behind it), else where to go on."""
     cursor = text.cursor
+    cursor.looks += 1
     source = cursor.text
     char = source[at]
     after = at + 1

@@ -243,7 +243,7 @@ MUTATIONS: list[Mutation] = [
     broken(
         "a failed read costs nothing",
         "scan",
-        "        self.spent += error.reached - start + _FAILURE",
+        "        self.spent += error.cost + _FAILURE",
         "        self.spent += 0",
         REPAIRS,
         "budget_of_work",
