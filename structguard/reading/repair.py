@@ -31,7 +31,6 @@ from structguard.reading.separators import after_in_array, after_in_object, join
 from structguard.reading.strings import read_string
 from structguard.reading.values import Repair
 
-
 _LOOK = 8  # what judging a quote costs, in characters of plain text
 
 
