@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from structguard.gateway.thoughts import sealed
 from structguard.types import Completion, as_mapping, as_sequence
 from structguard.wire.responses import encode_reply
 
@@ -168,7 +169,7 @@ def ended(
     id_, created = str(start["id"]), int(str(start["created_at"]))
     made = {
         **start,
-        **encode_reply(completion, id=id_, model=str(start["model"]), created=created),
+        **encode_reply(sealed(completion), id=id_, model=str(start["model"]), created=created),
         "completed_at": now(),
     }
     if made["status"] == "failed":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ from structguard.gateway.flowing import RawStream
 from structguard.gateway.neutral import Batch
 from structguard.gateway.resource import REQUIRED, Started, ended, filled, replaced
 from structguard.gateway.sequence import Sequence
+from structguard.gateway.thoughts import without_seals
 from structguard.gateway.turn import Turn
 from structguard.gateway.whole import RawReply
 from structguard.types import Completion, Finished, as_mapping
@@ -43,6 +44,7 @@ class Run:
     turn: Turn
     start: Started
     local: Local | None = None
+    given: list[object] | None = None  # the input, where the turn's body holds less
 
     @property
     def keeps(self) -> bool:
@@ -99,13 +101,22 @@ class ResponsesEndpoint:
             raise ApiError(400, "background responses are not offered here", param="background")
         if not asked.get("input") and not asked.get("previous_response_id"):
             raise ApiError(400, "input is missing", param="input")
+        given: list[object] | None = None
         if asked.get("previous_response_id") is not None or not only_messages(asked):
             body = await self.core.conversations.expanded(asked, caller.scope, local)
             if body is not asked:
                 turn.body, turn.raw = body, None
-            check_outputs(input_items(body))
+            items = input_items(body)
+            check_outputs(items)
+            bare = without_seals(items, self.core.config.providers)
+            if bare is not None:
+                with suppress(ApiError):  # told where it is needed
+                    turn.neutral()  # which holds the thoughts, while the body no longer does
+                turn.body, turn.raw, given = {**body, "input": bare}, None, items
         start = Started(asked=asked, model=turn.model, schema=self.core.config.guard.echo_schema)
-        return Run(asked=asked, scope=caller.scope, turn=turn, start=start, local=local)
+        return Run(
+            asked=asked, scope=caller.scope, turn=turn, start=start, local=local, given=given
+        )
 
     async def whole(self, run: Run) -> bytes:
         """
@@ -231,7 +242,7 @@ class ResponsesEndpoint:
             return ""
         body: Mapping[str, object] = run.asked
         if run.turn.body is not body:
-            body = {**body, "input": run.turn.body.get("input")}
+            body = {**body, "input": run.given or run.turn.body.get("input")}
         return await self.core.conversations.keep(body, resource, run.scope, run.local, text)
 
 

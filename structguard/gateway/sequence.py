@@ -13,6 +13,7 @@ import orjson
 
 from structguard.gateway.blocks import spoken
 from structguard.gateway.resource import ended
+from structguard.gateway.thoughts import seal
 from structguard.types import (
     Completion,
     DeclineDelta,
@@ -103,6 +104,8 @@ class Sequence:
                 yield from self._call(call)
         cut = completion.finish in {"length", "filtered"}
         yield from self._close("incomplete" if cut else "completed")
+        if (thoughts := seal(completion)) is not None:
+            yield from self._sealed(thoughts)
         self.resource = {**ended(completion, self._start, told), "output": self._items}
         kind = f"response.{self.resource['status']}"
         if completion.finish == "error":
@@ -198,6 +201,13 @@ class Sequence:
             yield self._event(f"{name}.delta", **place, delta=call.arguments)
         yield self._event(f"{name}.done", **place, name=call.name, arguments=call.arguments)
         yield self._done({**item, "status": "completed", "arguments": call.arguments})
+
+    def _sealed(self, thoughts: str) -> Iterator[Event]:
+        """The model's own form of what it thought: known only now, and wanted back as it is."""
+        id_ = f"rs_{self._base}_{len(self._items)}"
+        item: Event = {"id": id_, "type": "reasoning", "summary": [], "encrypted_content": thoughts}
+        yield self._event("response.output_item.added", output_index=len(self._items), item=item)
+        yield self._done(item)
 
     def _done(self, item: Event) -> Event:
         event = self._event("response.output_item.done", output_index=len(self._items), item=item)

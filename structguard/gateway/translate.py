@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from structguard.gateway.faults import ApiError
+from structguard.gateway.thoughts import unsealed
 from structguard.types import Api, Request, as_mapping, as_sequence, as_text
 
 Fate = Literal["drop", "warn", "refuse"]
@@ -78,7 +79,8 @@ def fitted(request: Request, source: Api, target: Api) -> tuple[Request, str]:
     """
     if source == target:
         return request, ""
-    warnings: list[str] = []
+    request, told = unsealed(request, target)
+    warnings = [told] if told else list[str]()
     extra = _extra(request.extra_body, target, warnings)
     changes: dict[str, object] = {"extra_body": extra, "store": None, "include": ()}
     if request.hosted_tools and target != "responses":
