@@ -10,7 +10,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +20,6 @@ from benchmarks.e2e.tap import tapped
 
 def main() -> int:
     """Run, print, write."""
-    begun = time.monotonic()
     with ExitStack() as stack:
         at = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         llama = stack.enter_context(servers.llama(at))
@@ -49,7 +47,6 @@ def main() -> int:
         "xllamacpp": f"xllamacpp {version('xllamacpp')}",
         "litellm": _proxy_version(),
         "openai": version("openai"),
-        "minutes": f"about {max(1, round((time.monotonic() - begun) / 60))} min",
     }
     text = page.page(found, shared, itself, facts)
     (servers.ROOT / "docs" / "proof.md").write_text(text)

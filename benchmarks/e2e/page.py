@@ -20,7 +20,7 @@ Nothing is mocked; a tap between client and server counts the requests and keeps
 {openai}.
 
 ```sh
-make e2e          # starts the servers, runs every face twice at every place, writes this page; {minutes}
+make e2e          # starts the servers, runs every face twice at every place, writes this page; a minute or two
 ```
 
 It ends with 1 unless every face gets a right answer at every place, both times, for the requests in the second and third
