@@ -25,8 +25,8 @@ class SseReader:
 
     def feed(self, data: bytes) -> list[tuple[str, bytes]]:
         """The events these bytes complete, in order."""
-        if data[:6] == b"data: " and self._is_one_event(data):
-            return [("", data[6:-2])]
+        if data[:6] == b"data: " and (found := self._at_once(data)):
+            return found
         if self._start:
             data = self._without_bom(data)
         if self._after_cr or b"\r" in data:
@@ -51,11 +51,14 @@ class SseReader:
         event = _event(rest) if rest else None
         return [] if event is None else [event]
 
-    def _is_one_event(self, data: bytes) -> bool:
-        """Whether the read is one event of one line and nothing is pending, as servers flush."""
-        if self._start or self._after_cr or self._held:
-            return False
-        return data.find(b"\n") == len(data) - 2 and data[-1:] == b"\n" and b"\r" not in data
+    def _at_once(self, data: bytes) -> list[tuple[str, bytes]]:
+        """Events of one line each, nothing pending before or after them, as servers flush; else []."""
+        if self._start or self._after_cr or self._held or not data.endswith(b"\n\n"):
+            return []
+        pieces = data[6:-2].split(b"\n\ndata: ")
+        if data.count(b"\n") != 2 * len(pieces) or b"\r" in data:
+            return []
+        return [("", piece) for piece in pieces]
 
     def _with_plain_ends(self, data: bytes) -> bytes:
         """LF for CRLF and CR; an LF that opens a read belongs to the CR that ended the last one."""

@@ -12,10 +12,11 @@ from typing import Protocol
 
 import jiter
 
-from structguard.types import Completion, Failure, StreamEvent
+from structguard.types import Completion, Failure, StreamEvent, TextDelta
 from structguard.wire.base import BadReply, Headers
 from structguard.wire.payload import as_dict, loads
 from structguard.wire.reply import bad, events_of, with_headers
+from structguard.wire.shortcut import Shortcut
 from structguard.wire.sse import SseReader
 
 _DONE = b"[DONE]"
@@ -111,15 +112,20 @@ class SseDecoder:
     Reads a vendor's reply sent as server-sent events.
 
     A body that turns out to be one JSON object (a server that ignores `stream`, an error with
-    status 200) is decoded as a whole reply at the end.
+    status 200) is decoded as a whole reply at the end. `shortcut` takes what events of text it can.
     """
 
-    __slots__ = ("_events", "_head", "_seen", "_sse", "_whole")
+    __slots__ = ("_events", "_head", "_seen", "_shortcut", "_sse", "_whole")
 
     def __init__(
-        self, reader: Reader, whole: Callable[[bytes], Completion], headers: Headers
+        self,
+        reader: Reader,
+        whole: Callable[[bytes], Completion],
+        headers: Headers,
+        shortcut: Shortcut | None = None,
     ) -> None:
         self._events = EventDecoder(reader, headers)
+        self._shortcut = shortcut
         self._sse = SseReader()
         self._whole = whole
         self._seen = False  # any event at all
@@ -169,10 +175,13 @@ class SseDecoder:
         return self._events.close()
 
     def _take(self, found: list[tuple[str, bytes]], out: list[StreamEvent]) -> None:
-        events = self._events
+        events, shortcut = self._events, self._shortcut
         for name, data in found:
             if events.done:
                 return
+            if shortcut is not None and (text := shortcut.take(name, data)) is not None:
+                out.append(TextDelta(text))
+                continue
             event = _parsed(data)
             if event is None:
                 self._no_event(data, out)
@@ -180,6 +189,8 @@ class SseDecoder:
                 events.fail(bad(f"event {name!r} holds type {event['type']!r}", data).failure)
             else:
                 events.take(event, out)
+                if shortcut is not None:
+                    shortcut.learn(name, data, event)
 
     def _no_event(self, data: bytes, out: list[StreamEvent]) -> None:
         if data == _DONE:

@@ -31,6 +31,7 @@ from structguard.wire.chat.request import REASONING_FIELDS
 from structguard.wire.headers import metadata
 from structguard.wire.payload import as_dict, as_list
 from structguard.wire.reply import Reply, finished
+from structguard.wire.shortcut import Shortcut
 from structguard.wire.stream import SseDecoder
 
 _JOINED = ("text", "summary", "data", "signature")  # what grows in a streamed reasoning detail
@@ -43,10 +44,12 @@ def open_stream(
     options: WireOptions = DEFAULTS,
 ) -> SseDecoder:
     """A decoder for one streamed chat completion. Source: OpenAI API reference, Chat streaming."""
+    reader = _Chunks(headers, format)
     return SseDecoder(
-        _Chunks(headers, format),
+        reader,
         lambda body: decode_reply(body, headers, format=format, options=options),
         headers,
+        Shortcut(b'"content":"', reader.plain),
     )
 
 
@@ -84,6 +87,16 @@ class _Chunks:
         if self._reply.id is None:
             self._begin(event)
         return False
+
+    def plain(self, event: Mapping[str, object]) -> list[str] | None:
+        """See `Shortcut`: a chunk with one choice that only grew, by text."""
+        choices = as_list(event.get("choices")) or ()
+        choice = as_dict(choices[0]) if len(choices) == 1 else None
+        delta = as_dict(choice.get("delta")) if choice is not None else None
+        if choice is None or delta is None or delta.keys() != {"content"}:
+            return None
+        other = (choice.get("finish_reason"), choice.get("index"), event.get("usage"))
+        return None if any(other) or not as_text(delta["content"]) else self._reply.text
 
     def _choice(self, choice: Mapping[str, object], out: list[StreamEvent]) -> None:
         delta = as_dict(choice.get("delta"))

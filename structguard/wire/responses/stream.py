@@ -22,6 +22,7 @@ from structguard.wire.headers import metadata
 from structguard.wire.payload import dumps
 from structguard.wire.reply import finished
 from structguard.wire.responses.reply import call_of, decode_reply, raise_error, resource
+from structguard.wire.shortcut import Shortcut
 from structguard.wire.stream import SseDecoder
 
 _Place = tuple[str, object]  # what grows, and at which index of its item
@@ -46,10 +47,12 @@ def open_stream(
     options: WireOptions = DEFAULTS,
 ) -> SseDecoder:
     """A decoder for one streamed response. Source: OpenAI API reference, Responses streaming."""
+    reader = _Events(headers, format)
     return SseDecoder(
-        _Events(headers, format),
+        reader,
         lambda body: decode_reply(body, headers, format=format, options=options),
         headers,
+        Shortcut(b'"delta":"', reader.plain, b'"sequence_number":'),
     )
 
 
@@ -97,6 +100,12 @@ class _Events:
         elif kind is None:
             raise_error(event)
         return False
+
+    def plain(self, event: Mapping[str, object]) -> list[str] | None:
+        """See `Shortcut`: a delta of the answer's text."""
+        if event.get("type") != "response.output_text.delta" or not event.get("delta"):
+            return None
+        return self._item(event).grown.get(_place("response.output_text", event))
 
     def end(self, out: list[StreamEvent]) -> bool:
         """The bytes ended: always too early, as a terminal event stops the reading."""
