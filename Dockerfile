@@ -4,7 +4,7 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY structguard ./structguard
 RUN python -m venv /opt/structguard \
- && /opt/structguard/bin/pip install --no-cache-dir '.[gateway,redis]'
+ && /opt/structguard/bin/pip install --no-cache-dir '.[gateway,redis,bedrock]'
 
 FROM python:3.13-slim
 RUN useradd --system --create-home --home-dir /var/lib/structguard structguard
