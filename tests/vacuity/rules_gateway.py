@@ -93,15 +93,15 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "gateway: store false is stored",
         f"{_IN}/conversation.py",
-        'if body.get("store") is False:',
-        'if body.get("store") is None:',
+        'body.get("store") is False',
+        'body.get("store") is None',
         (f"{_STATE}::test_store_false_keeps_nothing_and_says_so",),
     ),
     Mutation(
         "gateway: turns are everybody's",
         f"{_IN}/conversation.py",
-        "return await self.store.get(scope, id_)",
-        'return await self.store.get("", id_)',
+        "found or await self.store.get(scope, id_)",
+        'found or await self.store.get("", id_)',
         (
             f"{_STATE}::test_a_stored_response_can_be_read_listed_and_deleted",
             f"{_STATE}::test_another_credential_does_not_find_a_response",

@@ -224,8 +224,8 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "ratio-of-formats-only",
         "metrics",
-        "        if enforced is not None:\n            self._formats(_WORDS[enforced]).inc()",
-        "        self._formats(_WORDS[bool(enforced)]).inc()",
+        "        if enforced is not None:\n            self._formats(1, _WORDS[enforced])",
+        "        self._formats(1, _WORDS[bool(enforced)])",
         "test_metrics.py::test_the_enforced_ratio_counts_only_replies_to_requests_with_a_format",
     ),
     _rule(
