@@ -76,7 +76,10 @@ class Started:
 
     def whole(self) -> dict[str, object]:
         """All of them."""
-        return {key: make(self) for key, make in _FIELDS.items()}
+        asked, made = self.asked, {key: make(self) for key, make in _OTHERS.items()}
+        for key, default in _ECHOES:
+            made[key] = default if (value := asked.get(key)) is None else value
+        return made
 
 
 def _echoed(key: str, default: object) -> Callable[[Started], object]:
@@ -120,6 +123,7 @@ _FIELDS: Mapping[str, Callable[[Started], object]] = {
     "text": lambda start: _text(as_mapping(start.asked.get("text")) or {}, schema=start.schema),
 }
 REQUIRED = frozenset(_FIELDS)
+_OTHERS = {key: make for key, make in _FIELDS.items() if key not in dict(_ECHOES)}
 _DETAILS = (
     ("input_tokens_details", "cached_tokens"),
     ("output_tokens_details", "reasoning_tokens"),

@@ -21,7 +21,7 @@ from structguard.gateway.neutral import Batch, TextHealer, batches, with_text
 from structguard.gateway.turn import RAW, Served, Turn
 from structguard.gateway.upstream import Upstream
 from structguard.gateway.upstreams import Upstreams
-from structguard.gateway.whole import RawReply
+from structguard.gateway.whole import RawReply, is_json
 from structguard.service import EventStream, Provider
 from structguard.types import (
     Api,
@@ -56,7 +56,10 @@ class Serving:
             if raw is not None:
                 return self._passed(turn, raw)
         try:
-            completion = await provider.complete(turn.request(model))
+            if isinstance(provider, Upstream):
+                completion = await provider.completed(turn, model or turn.model)
+            else:
+                completion = await provider.complete(turn.request(model))
         except ValueError as error:
             raise turn.bad_format(error) from error
         found = completion.metadata.get(RAW)
@@ -65,10 +68,7 @@ class Serving:
         told = _served(completion)
         format_ = _format_of(turn)
         if format_ is not None and _is_text(completion):
-            degraded = completion.enforced is False
-            healed = heal(completion.text, lambda: format_, degraded=degraded)
-            completion = with_text(completion, healed)
-            told.source = healed.source
+            completion, told.source = _healed(completion, format_)
         turn.answered(told)
         if self.is_unusable(turn) and _is_text(completion):
             raise unusable()
@@ -102,7 +102,7 @@ class Serving:
                 finally:
                     await raw.aclose()
                 return
-            opening = provider.translated(turn, turn.request(model))
+            opening = provider.translated(turn, model or turn.model)
         else:
             opening = provider.stream(turn.request(model))
         async with self._begun(turn, provider, opening) as stream:
@@ -181,6 +181,14 @@ def _format_of(turn: Turn) -> Format | None:
 
 def _is_text(completion: Completion) -> bool:
     return bool(completion.text) and completion.finish != "declined"
+
+
+def _healed(completion: Completion, format_: Format) -> tuple[Completion, str | None]:
+    degraded = completion.enforced is False
+    if not degraded and is_json(completion.text):
+        return completion, "json"
+    healed = heal(completion.text, lambda: format_, degraded=degraded)
+    return with_text(completion, healed), healed.source
 
 
 def _served(completion: Completion) -> Served:

@@ -8,6 +8,7 @@ Source: spec gateway "Requests".
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from structguard.gateway.faults import ApiError
@@ -70,19 +71,23 @@ def _name(tool: object) -> object:
     return fields.get("name") or (as_mapping(fields.get("function")) or {}).get("name")
 
 
-def fitted(request: Request, source: Api, target: Api) -> tuple[Request, str]:
+def fitted(
+    request: Request, source: Api, target: Api, known: Mapping[str, object] = MappingProxyType({})
+) -> tuple[Request, str]:
     """
     The request as `target` takes it, and what to warn of ("" for nothing).
+
+    `known` are fields that it gets as well.
 
     Raises:
         ApiError: a field or a tool that cannot be honoured.
     """
     if source == target:
-        return request, ""
+        return request.derive(**known), ""
     request, told = unsealed(request, target)
     warnings = [told] if told else list[str]()
     extra = _extra(request.extra_body, target, warnings)
-    changes: dict[str, object] = {"extra_body": extra, "store": None, "include": ()}
+    changes: dict[str, object] = {**known, "extra_body": extra, "store": None, "include": ()}
     if request.hosted_tools and target != "responses":
         warnings += _left_out(request.hosted_tools)
         changes["hosted_tools"] = ()

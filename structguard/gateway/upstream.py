@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from types import MappingProxyType
 
 from structguard.errors import ProviderError
 from structguard.gateway.flowing import RawStream
@@ -99,7 +100,7 @@ class Upstream:
         raw = await self.raw(turn, request.model or turn.model)
         if raw is not None:
             return raw.completion
-        return await self._guarded(turn.mode).complete(self._neutral(turn, request))
+        return await self.completed(turn, request.model, _rest_of(request))
 
     async def raw(self, turn: Turn, model: str) -> RawReply | None:
         """The reply of an upstream that speaks the client's wire; None where it does not."""
@@ -136,12 +137,20 @@ class Upstream:
             finally:
                 await raw.aclose()
             return
-        async with self.translated(turn, request) as events:
+        async with self.translated(turn, request.model, _rest_of(request)) as events:
             yield events
 
-    def translated(self, turn: Turn, request: Request) -> EventStream:
-        """The events of an upstream that speaks another wire."""
-        return self._guarded(turn.mode).stream(self._neutral(turn, request))
+    async def completed(
+        self, turn: Turn, model: str | None, rest: Mapping[str, object] = MappingProxyType({})
+    ) -> Completion:
+        """The reply of an upstream that speaks another wire; `rest` is what a chain asks besides."""
+        return await self._guarded(turn.mode).complete(self._neutral(turn, model, rest))
+
+    def translated(
+        self, turn: Turn, model: str | None, rest: Mapping[str, object] = MappingProxyType({})
+    ) -> EventStream:
+        """As `completed`, its events."""
+        return self._guarded(turn.mode).stream(self._neutral(turn, model, rest))
 
     def _guarded(self, mode: Mode) -> Provider:
         """The provider under a mode's guard, made when it is first asked that way."""
@@ -176,17 +185,13 @@ class Upstream:
         self._lacking[api] = time.monotonic() + _LACKING
         return True
 
-    def _neutral(self, turn: Turn, request: Request) -> Request:
-        target = self.provider.api_for(request.model)
-        neutral, warning = fitted(turn.neutral(), turn.api, target)
+    def _neutral(self, turn: Turn, model: str | None, rest: Mapping[str, object]) -> Request:
+        known = {"timeout": turn.timeout, **rest, "model": model}
+        target = self.provider.api_for(model)
+        neutral, warning = fitted(turn.neutral(), turn.api, target, known)
         if warning:
             turn.served.warning = warning
-        return neutral.derive(
-            model=request.model,
-            timeout=request.timeout,
-            partition=request.partition,
-            attempts=request.attempts,
-        )
+        return neutral
 
     async def status(self) -> Status:
         """The provider's health."""
@@ -194,6 +199,15 @@ class Upstream:
 
     async def aclose(self) -> None:
         """Closed with all others."""
+
+
+def _rest_of(request: Request) -> Mapping[str, object]:
+    """What a chain's request says beside its model."""
+    return {
+        "timeout": request.timeout,
+        "partition": request.partition,
+        "attempts": request.attempts,
+    }
 
 
 async def _holding(raw: RawStream) -> AsyncIterator[StreamEvent]:

@@ -60,6 +60,15 @@ def read(raw: bytes) -> Mapping[str, object]:
     return value or {}
 
 
+def is_json(text: str) -> bool:
+    """Whether a text is strict JSON, as cheaply as can be; what is too deep for orjson is not."""
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
 def is_sound(parsed: Mapping[str, object], api: Api) -> bool:
     """Whether a reply is plainly an answer; else the wire says what is wrong with it."""
     output = as_sequence(parsed.get("choices" if api == "chat" else "output"))

@@ -20,7 +20,7 @@ TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
     st.sampled_from(['"', "\\", '\\"', '","content":"', "\n\n", "data: ", "", "é❄😀", "[DONE]"]),
 )
-CHAT = st.fixed_dictionaries(
+CHAT: st.SearchStrategy[Json] = st.fixed_dictionaries(
     {"text": TEXTS},
     optional={
         "role": st.just("assistant"),
@@ -33,7 +33,7 @@ CHAT = st.fixed_dictionaries(
         "error": st.just({"message": "down"}),
     },
 )
-RESPONSES = st.fixed_dictionaries(
+RESPONSES: st.SearchStrategy[Json] = st.fixed_dictionaries(
     {"text": TEXTS, "kind": st.sampled_from(["output_text", "output_text", "refusal"])},
     optional={
         "item": st.integers(0, 1),
@@ -48,13 +48,13 @@ def chunk(given_: Json) -> Json:
     delta = {key: given_[key] for key in ("role", "reasoning_content") if key in given_}
     choice = {"index": given_.get("index", 0), "delta": {**delta, "content": given_["text"]},
               "logprobs": None, "finish_reason": given_.get("finish")}  # fmt: skip
-    beside = {key: given_[key] for key in ("obfuscation", "error") if key in given_}
+    beside: Json = {key: given_[key] for key in ("obfuscation", "error") if key in given_}
     return {"id": "c", "object": "chat.completion.chunk", "created": given_.get("created", 1),
             "model": "m", "choices": [choice], "usage": given_.get("usage"), **beside}  # fmt: skip
 
 
 def delta(at: int, given_: Json) -> Json:
-    beside = {"obfuscation": given_["obfuscation"]} if "obfuscation" in given_ else {}
+    beside: Json = {"obfuscation": given_["obfuscation"]} if "obfuscation" in given_ else {}
     return {"type": f"response.{given_['kind']}.delta", "sequence_number": given_.get("number", at),
             "item_id": "msg", "output_index": given_.get("item", 0),
             "content_index": given_.get("content", 0), "delta": given_["text"], **beside}  # fmt: skip

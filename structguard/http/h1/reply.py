@@ -36,12 +36,13 @@ class Reply:
     `limit` bounds the body in bytes, unpacked.
     """
 
-    __slots__ = ("_held", "_limit", "_line", "_pieces", "_size", "_unpack", "_waiter",
+    __slots__ = ("_headers", "_held", "_limit", "_line", "_pieces", "_size", "_unpack", "_waiter",
                  "done", "fault", "raw", "status", "streamed")  # fmt: skip
 
     def __init__(self, line: Line, limit: int, *, streamed: bool) -> None:
         self.status: int = 0
         self.raw: list[tuple[bytes, bytes]] = []
+        self._headers: Mapping[str, str] | None = None
         self.done: bool = False
         self.fault: ExchangeFailed | None = None
         self.streamed: bool = streamed
@@ -56,7 +57,11 @@ class Reply:
     @property
     def headers(self) -> Mapping[str, str]:
         """By lower-case names; the last where several came."""
-        return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self.raw}
+        if self._headers is None:
+            self._headers = {
+                name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self.raw
+            }
+        return self._headers
 
     async def ready(self) -> None:
         """
