@@ -36,7 +36,7 @@ def _sync_twin(guard: FunctionGuard) -> Callable[..., object]:
     def guarded(*args: object, **kwargs: object) -> object:
         call = guard.plan(args, kwargs)
         if not call.guardable:
-            return function(*args, **kwargs)
+            return _untouched(call, function(*args, **kwargs))
         turn = _Turn(call)
 
         def send(effect: Send[FunctionCall]) -> Sent[object]:
@@ -67,7 +67,7 @@ def _async_twin(guard: FunctionGuard) -> Callable[..., object]:
     async def guarded(*args: object, **kwargs: object) -> object:
         call = guard.plan(args, kwargs)
         if not call.guardable:
-            return await function(*args, **kwargs)
+            return _untouched(call, await function(*args, **kwargs))
         turn = _Turn(call)
 
         async def send(effect: Send[FunctionCall]) -> Sent[object]:
@@ -137,6 +137,12 @@ class _Turn:
         attach(served.value, told)
         tell(told)
         return served.value
+
+
+def _untouched(call: FunctionCall, value: object) -> object:
+    """A call without a format: told, nothing else."""
+    tell(Info(provider=call.guard.provider, model=call.name, enforced=None, requests=1))
+    return value
 
 
 def is_guarded(function: object) -> bool:

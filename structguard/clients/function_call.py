@@ -61,14 +61,19 @@ class FunctionGuard:
             values=values,
             format=wanted,
             guardable=wanted is not None,
-            name=self._model(args, kwargs, values) if wanted is not None else "",
+            name=self._model(args, kwargs, values, asks=wanted is not None),
         )
 
     def _model(
-        self, args: tuple[object, ...], kwargs: Mapping[str, object], values: Mapping[str, object]
+        self,
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object],
+        values: Mapping[str, object],
+        *,
+        asks: bool,
     ) -> str:
-        if callable(self.model):
-            return self.model(*args, **kwargs)
+        if callable(self.model):  # only where it matters: it may cost, and it may fail
+            return self.model(*args, **kwargs) if asks else ""
         named = values.get(self.model)
         return named if isinstance(named, str) else ""
 

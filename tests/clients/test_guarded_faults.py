@@ -297,3 +297,22 @@ async def test_a_provider_that_refuses_again_is_not_asked_a_second_time_for_a_wh
             await ask(model="m", response_format=SCHEMA)
     assert [asked.response_format for asked in script.requests] == [SCHEMA, None, SCHEMA, SCHEMA]
     assert memo.entries() == []
+
+
+async def test_an_async_function_without_a_format_is_simply_awaited(memo: Memo) -> None:
+    ask = sg.guarded("p", memo=memo)(aanswer)
+    with sg.watch() as calls:
+        assert await ask("m") == await ask("m", None) == "prose"
+    assert [(told.provider, told.model, told.enforced) for told in calls] == [("p", "m", None)] * 2
+
+
+def test_a_model_that_is_worked_out_is_not_asked_for_without_need(memo: Memo) -> None:
+    def model(*_: object) -> str:
+        raise AssertionError("not needed")
+
+    def ask(name: str, response_format: Any = None) -> str:
+        return answer(response_format)
+
+    with sg.watch() as calls:
+        assert sg.guarded("p", model=model, memo=memo)(ask)("m") == "prose"
+    assert [told.model for told in calls] == [""]

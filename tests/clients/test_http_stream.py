@@ -266,3 +266,36 @@ def test_of_several_answers_each_is_read_to_its_end() -> None:
 def test_after_a_start_as_json_a_single_answer_is_read_no_more() -> None:
     head, tail = sse(chat_chunks([VALUE[:5]], finish=None), done=False).encode(), b"data: {oops\n"
     assert run(opened("chat", degraded=False), [head, tail, tail]) == head + tail + tail
+
+
+def fed(healer: StreamHealer, *events: Json) -> list[object]:
+    return [out for event in events for out in healer.feed(event)]
+
+
+def test_converse_events_pass_as_they_are() -> None:
+    event: Json = {"contentBlockDelta": {"delta": {"text": FENCED}}}
+    healer = StreamHealer("converse", lambda: ASKED, degraded=True)
+    assert fed(healer, event) == [event]
+    assert list(healer.rest()) == []
+
+
+def test_white_space_waits_for_what_it_belongs_to() -> None:
+    pieces = [" ", "\n", VALUE]
+    out = run(opened("chat", degraded=False), [stream_of("chat", pieces)])
+    assert "".join(texts_of(out, "chat")).strip() == VALUE
+
+
+def test_a_schema_that_only_we_cannot_read_holds_the_text_to_its_end() -> None:
+    def unreadable() -> Format:
+        raise ValueError("broken")
+
+    events = EventStream("chat", StreamHealer("chat", unreadable, degraded=False), confirm=False)
+    out = run(events, [stream_of("chat", STRICT)])
+    assert "".join(texts_of(out, "chat")) == VALUE
+
+
+def test_googles_word_on_the_prompt_is_handed_on_while_a_text_is_held() -> None:
+    feedback: Json = {"promptFeedback": {"blockReason": "SAFETY"}}
+    healer = StreamHealer("generate_content", lambda: ASKED, degraded=True)
+    begun, *_ = google_events(["Sure: ", "more"])
+    assert feedback in fed(healer, begun, feedback)

@@ -199,6 +199,14 @@ MUTATIONS = [
         "refuses_again",
     ),
     one(
+        "guarded tells nobody of a call without a format",
+        FUNCTION,
+        "return _untouched(call, await function(*args, **kwargs))",
+        "return await function(*args, **kwargs)",
+        GUARDED_FAULTS,
+        "simply_awaited",
+    ),
+    one(
         "guarded passes None where it could leave out",
         FUNCTION_CALL,
         "{self.guard.format: self._instead()}",
