@@ -71,7 +71,9 @@ class BodyCall:
     @property
     def place(self) -> Place:
         """The memo's second level: all that most look-ups ask."""
-        kind: FormatKind = "json_schema" if isinstance(self.resolve(), JsonSchema) else "json_object"
+        kind: FormatKind = (
+            "json_schema" if isinstance(self.resolve(), JsonSchema) else "json_object"
+        )
         return (self.base_url, self.api, kind, routing_digest(self.body.get("provider")))
 
     @property

@@ -181,9 +181,7 @@ async def test_a_turn_is_gone_after_its_expiry(place: str, tmp_path: Path) -> No
     await store.aclose()
 
 
-@pytest.mark.parametrize(
-    "wrong", ["", "memory", "memory:x", "redis:", "http://x", "redis:host"]
-)
+@pytest.mark.parametrize("wrong", ["", "memory", "memory:x", "redis:", "http://x", "redis:host"])
 def test_a_url_of_another_form_is_refused_with_what_is_accepted(wrong: str) -> None:
     with pytest.raises(ValueError, match=r"a store URL is 'disk:PATH', 'disk:' .*'redis:"):
         open_store(wrong, expiry=DAY, limit_bytes=MIB)
