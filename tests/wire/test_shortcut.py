@@ -33,8 +33,9 @@ CHAT: st.SearchStrategy[Json] = st.fixed_dictionaries(
         "error": st.just({"message": "down"}),
     },
 )
+KIND: st.SearchStrategy[Any] = st.sampled_from(["output_text", "output_text", "refusal"])
 RESPONSES: st.SearchStrategy[Json] = st.fixed_dictionaries(
-    {"text": TEXTS, "kind": st.sampled_from(["output_text", "output_text", "refusal"])},
+    {"text": TEXTS, "kind": KIND},
     optional={
         "item": st.integers(0, 1),
         "content": st.integers(0, 1),
@@ -45,8 +46,9 @@ RESPONSES: st.SearchStrategy[Json] = st.fixed_dictionaries(
 
 
 def chunk(given_: Json) -> Json:
-    delta = {key: given_[key] for key in ("role", "reasoning_content") if key in given_}
-    choice = {"index": given_.get("index", 0), "delta": {**delta, "content": given_["text"]},
+    delta: Json = {key: given_[key] for key in ("role", "reasoning_content") if key in given_}
+    delta["content"] = given_["text"]
+    choice = {"index": given_.get("index", 0), "delta": delta,
               "logprobs": None, "finish_reason": given_.get("finish")}  # fmt: skip
     beside: Json = {key: given_[key] for key in ("obfuscation", "error") if key in given_}
     return {"id": "c", "object": "chat.completion.chunk", "created": given_.get("created", 1),
