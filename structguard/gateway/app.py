@@ -248,8 +248,10 @@ class Gateway:
         except Gone:
             pass
         except Exception as error:
-            log.exception("a request ended in a bug: %s", type(error).__name__)
-            await exchange.refuse(ApiError(500, "the gateway failed", "server_error", code="bug"))
+            fault = self.core.refusal(error, "responses", "")
+            if fault.code == "bug":
+                log.exception("a request ended in a bug: %s", type(error).__name__)
+            await exchange.refuse(fault)
         return None
 
     async def _websocket(self, exchange: Exchange) -> None:

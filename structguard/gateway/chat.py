@@ -90,7 +90,7 @@ class ChatEndpoint:
                 if told:
                     yield told
                 if isinstance(last, Finished):
-                    if self.core.serving.is_unusable(turn):
+                    if self.core.serving.fails(turn, last.completion):
                         raise unusable()  # noqa: TRY301
                     end = chunks.finish(last.completion, turn.served.headers())
                     yield b"".join(spoken(chunk, "chat") for chunk in end) + DONE

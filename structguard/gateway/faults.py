@@ -18,7 +18,7 @@ from structguard.types import Api, Failure, Kind
 
 INVALID = "invalid_request_error"
 _TOO_DEEP = "Recursion limit reached"
-"""What orjson says of JSON that it has read (1024 levels) and cannot write (254)."""
+"""What orjson says of JSON that it has read (1024 levels) and cannot write (254); validators too."""
 
 
 @dataclass(eq=False)
@@ -112,7 +112,7 @@ def failed(error: Exception, api: Api, *, own_key: bool) -> ApiError:
             return of_provider(error, api, own_key=own_key)
         case AnswerChanged():
             return unusable()
-        case TypeError() if str(error) == _TOO_DEEP:
+        case TypeError() | ValueError() if str(error) == _TOO_DEEP:
             text = "the body is nested too deeply: 250 levels are read"
             return ApiError(400, text, code="invalid_json")
         case _:

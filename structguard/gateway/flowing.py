@@ -15,6 +15,7 @@ from structguard.clients.replies import get, items, put
 from structguard.clients.signs import gives_answer
 from structguard.clients.streams import StreamHealer
 from structguard.gateway.blocks import ENDS, Blocks, is_opening, object_of, raw_events, spoken
+from structguard.gateway.faults import unusable
 from structguard.gateway.turn import Served
 from structguard.http import ExchangeFailed, Response
 from structguard.types import Api, Format
@@ -33,11 +34,13 @@ class RawStream:
     def __init__(self, response: Response, blocks: Blocks, api: Api) -> None:
         self.served: Served = Served()
         self.answered = False
+        self.strict = False  # a text that holds no value is an error
         self.api: Api = api
         self._response = response
         self._blocks = blocks
         self._healer: StreamHealer | None = None
         self._number = 0
+        self._unusable = False
 
     def heal(self, asked: Callable[[], Format | None], *, degraded: bool) -> None:
         """The text must become bare JSON that fits."""
@@ -54,14 +57,18 @@ class RawStream:
 
         Raises:
             ExchangeFailed, BadReply: the stream broke, after what had come was given out.
+            ApiError: `strict`, and the text holds no value.
         """
         fault: Exception | None = None
         try:
             async for block in self._blocks:
                 if self._healer is None:
                     yield block
-                elif out := self._out(block):
-                    yield out
+                else:
+                    if out := self._out(block):
+                        yield out
+                    if self._unusable:
+                        raise unusable()
         except ExchangeFailed as error:
             fault = error
         if rest := self._rest():
@@ -75,12 +82,12 @@ class RawStream:
         if healer is None:
             return block
         made, at = list[bytes](), 0
-        while healer is not None and at < len(block):
+        while healer is not None and at < len(block) and not self._unusable:
             end = block.find(b"\n\n", at)
             end = len(block) if end < 0 else end + 2
             made.extend(self._pieces(healer, block[at:end]))
             at, healer = end, self._healer
-        return b"".join((*made, block[at:]))
+        return b"".join(made if self._unusable else (*made, block[at:]))
 
     def _pieces(self, healer: StreamHealer, raw: bytes) -> Iterator[bytes]:
         if self._is_no_text(healer, raw):
@@ -102,6 +109,9 @@ class RawStream:
         is_text = _is_text(event, self.api)
         out = list(healer.feed(event))
         self.served.source = healer.source
+        if self.strict and healer.holds and healer.source is None and self._ends(event):
+            self._unusable = True
+            return
         if is_text and not healer.holds:
             self._healer = None
             self.served.source = "json"
@@ -114,6 +124,12 @@ class RawStream:
             if self.api == "chat" and _finishes(one):
                 put(one, "metadata", self.served.headers())
             yield self._spoken(one)
+
+    def _ends(self, event: object) -> bool:
+        """Whether the text that was held is whole with this event."""
+        if self.api == "chat":
+            return _finishes(event)
+        return get(event, "type") == "response.output_text.done" or _is_terminal(event)
 
     def _is_no_text(self, healer: StreamHealer, raw: bytes) -> bool:
         """Whether an event before any text, with the number it must have, need not be read."""
@@ -168,6 +184,10 @@ def _is_text(event: object, api: Api) -> bool:
     if api == "responses":
         return get(event, "type") == "response.output_text.delta"
     return any(get(get(choice, "delta"), "content") for choice in items(event, "choices"))
+
+
+def _is_terminal(event: object) -> bool:
+    return get(event, "type") in {"response.completed", "response.incomplete"}
 
 
 def _finishes(chunk: object) -> bool:

@@ -96,7 +96,7 @@ class HttpConnection(HttpToolsProtocol):
             self._head += len(data)
         super().data_received(data)
         cycle = cast("RequestResponseCycle | None", self.cycle)
-        if self._late is None and (cycle is None or cycle.response_complete):
+        if self._late is None and not self._deaf and (cycle is None or cycle.response_complete):
             self._late = self.loop.call_later(self._limits.head_seconds, self._is_late)
 
     def handle_websocket_upgrade(self) -> None:
@@ -106,6 +106,7 @@ class HttpConnection(HttpToolsProtocol):
             self._refuse(_large())
             return
         self._stop_waiting()
+        self._deaf = True  # nor is anything more waited for here
         self.transport = self._raw
         super().handle_websocket_upgrade()
 

@@ -6,6 +6,7 @@ Source: the Open Responses document (2026-04-24), ResponseResource; spec gateway
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -200,8 +201,26 @@ def filled(given: Mapping[str, object], start: Started) -> dict[str, object]:
     if as_mapping(text.get("format")) is None:
         made["text"] = {**text, **(as_mapping(start.field("text")) or {})}
     made["usage"] = _usage(as_mapping(made.get("usage")))
+    for key in ("created_at", "completed_at"):
+        made[key] = _whole(made.get(key))
     made["previous_response_id"] = start.field("previous_response_id")
     return made
+
+
+def has_whole_numbers(resource: Mapping[str, object]) -> bool:
+    """Whether times and counts are integers, as the document types them: not every server's are."""
+    usage = as_mapping(resource.get("usage")) or {}
+    return not (
+        isinstance(resource.get("created_at"), float)
+        or isinstance(resource.get("completed_at"), float)
+        or isinstance(usage.get("input_tokens"), float)
+        or isinstance(usage.get("output_tokens"), float)
+        or isinstance(usage.get("total_tokens"), float)
+    )
+
+
+def _whole(number: object) -> object:
+    return int(number) if isinstance(number, float) and math.isfinite(number) else number
 
 
 def _strict(tool: object) -> object:
@@ -220,7 +239,8 @@ def _usage(given: Mapping[str, object] | None) -> Mapping[str, object] | None:
     """The counts with their details, 0 where the upstream did not count."""
     if given is None:
         return None
-    made = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0, **given}
+    counts = ("input_tokens", "output_tokens", "total_tokens")
+    made = {**given, **{name: _whole(given.get(name, 0)) for name in counts}}
     for name, part in _DETAILS:
         details = as_mapping(given.get(name))
         if details is None or part not in details:

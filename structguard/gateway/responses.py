@@ -23,7 +23,14 @@ from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.neutral import Batch
-from structguard.gateway.resource import REQUIRED, Started, ended, filled, replaced
+from structguard.gateway.resource import (
+    REQUIRED,
+    Started,
+    ended,
+    filled,
+    has_whole_numbers,
+    replaced,
+)
 from structguard.gateway.sequence import Sequence
 from structguard.gateway.thoughts import without_seals
 from structguard.gateway.turn import Turn
@@ -220,7 +227,7 @@ class ResponsesEndpoint:
         self, run: Run, sequence: Sequence, completion: Completion
     ) -> list[dict[str, object]]:
         """The last events; the response is kept before the client hears of its end."""
-        if self.core.serving.is_unusable(run.turn):
+        if self.core.serving.fails(run.turn, completion):
             raise unusable()
         told = run.turn.served.headers() if run.turn.guardable else {}
         end = [*sequence.finish(completion, told)]
@@ -258,5 +265,6 @@ def _is_whole(response: Mapping[str, object], run: Run) -> bool:
     """Whether an upstream's resource can go out as it came."""
     return (
         response.keys() >= REQUIRED
+        and has_whole_numbers(response)
         and run.asked.get("previous_response_id") == response["previous_response_id"]
     )

@@ -97,7 +97,7 @@ class Rest:
                 return Response(status_code=499)
             except StoreTrouble as error:
                 return error_reply(no_store(error))
-            except (ApiError, ProviderError, TypeError) as error:
+            except (ApiError, ProviderError, TypeError, ValueError) as error:
                 told = self.core.refusal(error, "responses", "")
                 if told.code == "bug":
                     raise

@@ -70,7 +70,7 @@ class Serving:
         if format_ is not None and _is_text(completion):
             completion, told.source = _healed(completion, format_)
         turn.answered(told)
-        if self.is_unusable(turn) and _is_text(completion):
+        if self.fails(turn, completion):
             raise unusable()
         return completion
 
@@ -79,6 +79,10 @@ class Serving:
         if self.is_unusable(turn) and not _calls(raw):
             raise unusable()
         return raw
+
+    def fails(self, turn: Turn, completion: Completion) -> bool:
+        """Whether an answer is text without a value, and that is an error; calls are no text."""
+        return self.is_unusable(turn) and _is_text(completion)
 
     def is_unusable(self, turn: Turn) -> bool:
         """Whether what was read held no value, and that is an error."""
@@ -96,6 +100,7 @@ class Serving:
         if isinstance(provider, Upstream):
             raw = await provider.opened(turn, model or turn.model)
             if raw is not None:
+                raw.strict = self.unusable_fails
                 turn.answered(raw.served)
                 try:
                     yield raw
@@ -121,6 +126,7 @@ class Serving:
             first = await anext(events, None)
             raw = _raw_of(first)
             if raw is not None:  # a link of a chain that speaks the client's wire
+                raw.strict = self.unusable_fails
                 turn.answered(raw.served)
                 yield raw
             else:

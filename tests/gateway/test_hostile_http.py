@@ -21,7 +21,7 @@ from tests.gateway.load.hostile import (
     opened,
     post,
 )
-from tests.gateway.load.mix import CHAT
+from tests.gateway.load.mix import CHAT, RESPONSES
 from tests.gateway.load.process import CONFIG, Process, echo, gateway
 from tests.gateway.load.run import quiet
 from tests.gateway.load.size import anyio_backend, patient, size
@@ -178,12 +178,15 @@ def test_what_is_no_request_is_told_in_the_one_form(
         b"\xef\xbb\xbf" + chat_body("m"),
         b'{"model":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         chat_body("m", user="").replace(b'"user": ""', b'"x": ' + b"[" * 500 + b"]" * 500),
+        b'{"x": ' + b"[" * 500 + b"]" * 500 + b"}",
         chat_body("m").replace(b'"stream": false', b'"stream": false, "temperature": NaN'),
     ],
 )
 async def test_bodies_of_bad_text_or_endless_depth_are_a_400(served: Process, body: bytes) -> None:
-    status, came = ask(served.port, post(body, headers=CLOSE))
-    assert (status, error_in(came)["code"]) == (400, "invalid_json")
+    for path in (CHAT, RESPONSES, "/v1/embeddings", "/v1/responses/compact"):
+        status, came = ask(served.port, post(body, path=path, headers=CLOSE))
+        assert status == 400, (path, came)
+        assert error_in(came)["code"] == "invalid_json" or path != CHAT
     await is_served(served.port, 1)
 
 

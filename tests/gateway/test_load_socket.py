@@ -92,6 +92,17 @@ async def test_each_connection_gets_its_own_responses_in_order(
     assert (seen["busy"], seen["twice"]) == (0, [])
 
 
+async def test_an_idle_connection_outlives_the_time_that_a_head_may_take(
+    tmp_path: Path, upstream: Process
+) -> None:
+    config = CONFIG + "\n[limits]\nhead_seconds = 0.3\nidle_seconds = 1.0\n"
+    with gateway(tmp_path, upstream.url, config=config) as served:
+        async with link(served) as socket:
+            await anyio.sleep(1.5)
+            await socket.send(create("later"))
+            assert (await turn(socket))[0] == text_of("later")
+
+
 async def test_clients_that_leave_in_the_middle_leave_nothing_behind(
     served: Process, upstream: Process
 ) -> None:
@@ -114,7 +125,7 @@ async def test_what_is_no_message_is_told_or_closes_the_connection(served: Proce
             (b"\xff\xfe", "invalid_json"),
             (create("m", type="response.stop"), "invalid_request_error"),
             (create("m", background=True), "invalid_request_error"),
-            ('{"type": "response.create", "x": ' + "[" * 500 + "]" * 500 + "}", "invalid_request_error"),
+            ('{"type": "response.create", "x": ' + "[" * 500 + "]" * 500 + "}", "invalid_json"),
         ):  # fmt: skip
             await socket.send(sent)
             event = json.loads(await socket.recv())
