@@ -173,6 +173,7 @@ def _classify(cursor: Cursor, start: int, end: int) -> object:
     word = text[start:end].strip().rstrip(";")
     cursor.position = end
     if not word:
+        cursor.note("missing value", start)
         return MISSING
     at_cut = end == len(text)  # a literal is whole, unquoted text may go on
     lower = word.lower()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from structguard.reading.cursor import MISSING, Cursor
-from structguard.reading.lookahead import CLOSER_RUN, CLOSERS, SURPLUS, skip
+from structguard.reading.lookahead import CLOSERS, SURPLUS, closer_run, skip
 from structguard.types import as_mapping
 
 _NEXT_OBJECT = re.compile(r"\s{0,200},\s{0,200}\{\s{0,200}[\"']([^\"'\n]{1,80})[\"']")
@@ -35,16 +35,12 @@ def close_all(cursor: Cursor, kind: str) -> None:
         cursor.top.put(MISSING)
     cursor.note(kind, cursor.position)
     while cursor.stack:
-        if cursor.top.key is not None and cursor.expects_separator is False:
-            cursor.top.put(MISSING)
         close(cursor)
 
 
 def closers(cursor: Cursor) -> None:
     """Closing brackets: in order, swapped, with one missing, or not ours."""
     position = cursor.position
-    if cursor.top.key is not None:
-        cursor.top.put(MISSING)
     closer = CLOSERS[cursor.text[position]]
     if cursor.top.closer == closer:
         cursor.position += 1
@@ -57,8 +53,7 @@ def closers(cursor: Cursor) -> None:
     if cursor.top.implied and closer == "]" and not cursor.stack[-2].items:
         _become_object(cursor)
         return
-    run = CLOSER_RUN.match(cursor.text, position, cursor.end)
-    following = [CLOSERS[c] for c in run.group() if c in CLOSERS] if run else [closer]
+    following, _ = closer_run(cursor.text, position, cursor.end)
     if not _swapped(cursor, following):
         _mismatched(cursor, closer, following)
 
@@ -106,8 +101,8 @@ def _is_wrong(cursor: Cursor, closer: str, closers: list[str]) -> bool:
         if following is not None:
             return True
     text, end = cursor.text, cursor.end
-    run = CLOSER_RUN.match(text, cursor.position, end)
-    position = skip(text, run.end(), end) if run else end
+    _, position = closer_run(text, cursor.position, end)
+    position = skip(text, position, end)
     if ")" in closers or len(closers) > len(cursor.stack):
         return False
     return position >= end or text.startswith("```", position)

@@ -15,7 +15,6 @@ from structguard.reading.cursor import Cursor
 from structguard.reading.lookahead import (
     BARE_KEY,
     BLANK,
-    CLOSER_RUN,
     CLOSERS,
     COLONS,
     COMMAS,
@@ -34,6 +33,7 @@ from structguard.reading.lookahead import (
     QUOTES,
     SCALAR_ITEM,
     blank_before,
+    closer_run,
     skip,
 )
 from structguard.reading.marks import MARK
@@ -217,16 +217,10 @@ def _starts_value(cursor: Cursor, position: int) -> bool:
 def before_wrong_closers(cursor: Cursor, after: int) -> bool:
     """`{"a": "x"]`: the bracket closes nothing, but then the text ends or the next member comes."""
     text, end = cursor.text, cursor.end
-    run = CLOSER_RUN.match(text, after, end)
-    closers = [CLOSERS[c] for c in run.group() if c in CLOSERS] if run else []
-    if (
-        run is None
-        or ")" in closers
-        or cursor.holds(closers[0])
-        or len(closers) > len(cursor.stack)
-    ):
+    closers, position = closer_run(text, after, end)
+    if not 0 < len(closers) <= len(cursor.stack) or ")" in closers or cursor.holds(closers[0]):
         return False
-    position = skip(text, run.end(), end)
+    position = skip(text, position, end)
     if position >= end or text.startswith("```", position):
         return True
     position = skip(text, position + 1, end) if text[position] in COMMAS else end
@@ -236,13 +230,10 @@ def before_wrong_closers(cursor: Cursor, after: int) -> bool:
 def _at_closer(cursor: Cursor, position: int, *, nested: int) -> bool:
     """A bracket follows: does it close something open, with structure after it?"""
     text, end = cursor.text, cursor.end
-    run = CLOSER_RUN.match(text, position, end)
-    if run is None:
-        return False
-    closers = [CLOSERS[c] for c in run.group() if c in CLOSERS]
+    closers, ended = closer_run(text, position, end)
     if not cursor.holds(closers[0]):
         return False
-    after = skip(text, run.end(), end)
+    after = skip(text, ended, end)
     if after >= end:
         return not nested or len(closers) > nested
     closed = len(closers) >= max(1, len(cursor.stack) - 1)  # one may be lost
@@ -250,4 +241,4 @@ def _at_closer(cursor: Cursor, position: int, *, nested: int) -> bool:
         return not nested
     if nested:
         return False
-    return closed or "\n" in text[run.end() : after] or text[after] in "\"'`<[{"
+    return closed or "\n" in text[ended:after] or text[after] in "\"'`<[{"

@@ -53,10 +53,10 @@ class Frame:
         if self.members is None:
             if value is not MISSING:
                 self.items.append(value)
-        elif self.key is not None:
-            if value is not MISSING:
-                self.members[self.key] = value
-            self.key = None
+        else:
+            key, self.key = self.key, None
+            if value is not MISSING and key is not None:
+                self.members[key] = value
 
     @property
     def last(self) -> object:
@@ -71,6 +71,13 @@ class Frame:
             self.members[next(reversed(self.members))] = value
         else:
             self.items[-1] = value
+
+    def drop_last(self) -> None:
+        """Forget the value that was put last."""
+        if self.members is not None:
+            self.members.popitem()
+        else:
+            self.items.pop()
 
     @property
     def value(self) -> object:

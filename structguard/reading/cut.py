@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-import jiter
-
 from structguard.reading.marks import MARK
 from structguard.reading.overflow import overflows
-from structguard.reading.strict import NotStrict
+from structguard.reading.strict import NotStrict, load
 
 _NUMBER: Final = "-+.0123456789eE"
 
@@ -35,15 +33,8 @@ def cut_json(text: str, fault: str, *, partial: bool) -> object:
         text = text.rstrip(_NUMBER)
     if in_string and _ends_in_mark(text):
         raise NotStrict("a special token ends the text")
-    try:
-        raw = text.encode()
-        read: object = jiter.from_json(
-            raw,
-            allow_inf_nan=False,
-            partial_mode="trailing-strings" if partial else True,
-        )
-    except (ValueError, UnicodeEncodeError) as error:
-        raise NotStrict(str(error)) from None
-    if isinstance(read, str | int | float | None) or overflows(raw, read):
-        raise NotStrict("nothing certain stands before the cut")
+    raw = text.encode()  # what the strict read could encode
+    read = load(raw, partial_mode="trailing-strings" if partial else True)
+    if overflows(raw, read):
+        raise NotStrict("a number is too large to be held")
     return read

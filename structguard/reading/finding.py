@@ -154,12 +154,8 @@ def _inside(job: Job, found: Found) -> list[Candidate]:
     if job.target is None:
         return []
     scanner = Scanner(job.text, job.target.known, job.partial)
-    reach = 0
     for candidate in swallowed[:_INNER]:
-        start, end = candidate.span
-        if start + 1 >= reach:
-            scanner.scan(Region(start + 1, end))
-            reach = end
+        scanner.scan(Region(candidate.span[0] + 1, candidate.span[1]))
     return scanner.found.candidates
 
 

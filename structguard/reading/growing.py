@@ -35,8 +35,8 @@ class _Open:
         """Add a finished member."""
         if isinstance(self.value, list):
             self.value.append(item)
-        elif self.key is not None:
-            self.value[self.key] = item
+        else:
+            self.value[cast("str", self.key)] = item
             self.key = None
 
 
@@ -50,8 +50,8 @@ class Growing:
     parts: list[str] = field(default_factory=list[str])  # of the string or scalar being read
     held: str = ""  # a piece that cannot be decoded before more has come
     root: object = _NOT_YET
-    seen: dict[tuple[int, str], list[Schema]] = field(
-        default_factory=dict[tuple[int, str], list[Schema]]
+    seen: dict[tuple[int, str | int], list[Schema]] = field(
+        default_factory=dict[tuple[int, str | int], list[Schema]]
     )
 
     @property
@@ -118,12 +118,14 @@ class Growing:
         outer = self.stack[-1]
         if outer.alternatives is None:
             return None
-        name = outer.key if outer.key is not None else ""
+        name: str | int = outer.key if outer.key is not None else len(outer.value)
+        if isinstance(name, int) and not any("prefixItems" in p for p in outer.alternatives):
+            name = 0  # all items are alike
         slot = (id(outer.alternatives), name)
         if slot not in self.seen:
             self.seen[slot] = (
-                self.target.items(outer.alternatives, len(outer.value))
-                if isinstance(outer.value, list)
+                self.target.items(outer.alternatives, name)
+                if isinstance(name, int)
                 else self.target.members(outer.alternatives, name)
             )
         return self.seen[slot] or None

@@ -68,7 +68,7 @@ MEMBER_REST = re.compile(
 )
 ITEM_REST = re.compile(_REST.format(not_in=",") + r"(?:\]|,\s{0,40}\")")
 LINE_REST = re.compile(_REST.format(not_in="") + r"(?:\]|,\s{0,40}[\"\n])")
-CLOSER_RUN = re.compile(rf"(?:[{SPACE}]{{0,200}}[}}\])\uff5d\uff3d]){{1,16}}")
+_CLOSER_RUN = re.compile(rf"(?:[{SPACE}]{{0,200}}[}}\])\uff5d\uff3d]){{1,16}}")
 JUNK_BEFORE_KEY = re.compile(r"[A-Za-z_]\w{0,40}\s{1,9}(?=[\"'][^\"'\n]{1,80}[\"']\s{0,9}:)")
 NUMBER_KEY = re.compile(
     r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?\s{0,9}:\s{0,9}(?:[\"'{\[\d-]|true|false|null)"
@@ -126,6 +126,14 @@ def skip(text: str, position: int, end: int) -> int:
             break
         position = blank(text, after, end)
     return position
+
+
+def closer_run(text: str, position: int, end: int) -> tuple[list[str], int]:
+    """The closing brackets that stand here, in JSON's spelling, and where they end."""
+    run = _CLOSER_RUN.match(text, position, end)
+    if run is None:
+        return [], position
+    return [CLOSERS[char] for char in run.group() if char in CLOSERS], run.end()
 
 
 def key_at(text: str, position: int, end: int) -> str | None:

@@ -11,7 +11,7 @@ from typing import cast
 
 from structguard.reading.closers import close
 from structguard.reading.cursor import Cursor, Frame, GiveUp
-from structguard.reading.lookahead import CLOSER_RUN, CLOSERS, COMMAS, QUOTED_KEY, skip
+from structguard.reading.lookahead import COMMAS, QUOTED_KEY, closer_run, skip
 from structguard.types import as_mapping
 
 _ROW = re.compile(r"\[\s{0,40}[^\[\s]")  # a list of values, not of lists
@@ -33,11 +33,9 @@ def lost_list(cursor: Cursor) -> bool:
 
 def _is_list(cursor: Cursor, position: int, *, several: bool) -> bool:
     """Whether structure follows the bracket; behind one item it may close an object by mistake."""
-    run = CLOSER_RUN.match(cursor.text, position, cursor.end)
-    if run is None:
-        return False
-    closed = sum(char in CLOSERS for char in run.group())
-    after = skip(cursor.text, run.end(), cursor.end)
+    closers, ended = closer_run(cursor.text, position, cursor.end)
+    closed = len(closers)
+    after = skip(cursor.text, ended, cursor.end)
     if after >= cursor.end or cursor.text.startswith("```", after):
         return several or closed > len(cursor.stack)
     following = skip(cursor.text, after + 1, cursor.end) if cursor.text[after] in COMMAS else after

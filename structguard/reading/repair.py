@@ -189,9 +189,6 @@ def _missing_value(cursor: Cursor) -> None:
 
 
 def _quoted_value(cursor: Cursor) -> None:
-    if cursor.text[cursor.position] == "\\":
-        cursor.note("escaped quotes", cursor.position)
-        cursor.position += 1
     value = read_string(cursor, is_key=False)
     cursor.quoted += 1
     cursor.last_bare = False

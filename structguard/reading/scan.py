@@ -22,7 +22,7 @@ from structguard.reading.harmony import Region
 from structguard.reading.lookahead import SPACE, SURPLUS, blank
 from structguard.reading.marks import REASONING_CLOSE, Event, next_event
 from structguard.reading.repair import Repaired, repair
-from structguard.reading.strict import NotStrict, strict
+from structguard.reading.strict import NotStrict, fault_of, strict
 from structguard.reading.values import Candidate
 
 # What may follow an opener: a bracket in a sentence or in code is passed at once.
@@ -177,13 +177,8 @@ class Scanner:
             return False  # the fence is closed: a string has lost its end
         self.cut_tries += 1
         piece = self.text[start:end]
-        try:
-            strict(piece)
-        except NotStrict as error:
-            fault = str(error)
-            if not fault.startswith("EOF"):
-                return False
-        else:
+        fault = fault_of(piece)
+        if not fault.startswith("EOF"):
             return False
         try:
             value = cut_json(piece, fault, partial=self.partial)

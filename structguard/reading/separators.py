@@ -43,6 +43,8 @@ def join(cursor: Cursor) -> bool:
     second = read_string(cursor, is_key=False)
     if isinstance(second, str):
         cursor.top.last = first + second
+    else:
+        cursor.top.drop_last()  # the cut takes all of it
     return True
 
 

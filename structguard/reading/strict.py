@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
-from typing import Final, overload
+from typing import Final, Literal, overload
 
 import jiter
 
@@ -50,23 +50,43 @@ def strict_bytes(text: str, raw: bytes | None) -> tuple[object, Sequence[str]]:
         raw = raw[3:]
     large = len(raw) > _LARGE
     try:
-        value: object = jiter.from_json(raw, allow_inf_nan=False, catch_duplicate_keys=not large)
+        value = load(raw, catch_duplicate_keys=not large)
         warnings: Sequence[str] = Late(text) if large else ()
-    except ValueError as error:
+    except NotStrict as error:
         if not str(error).startswith("Detected duplicate key"):
-            raise NotStrict(str(error)) from None
-        value = _last_wins(raw)
+            raise
+        value = load(raw)
         warnings = (DUPLICATE,)
     if overflows(raw, value):
         raise NotStrict("a number is too large to be held")
     return value, warnings
 
 
-def _last_wins(raw: bytes) -> object:
+def load(
+    raw: bytes,
+    *,
+    catch_duplicate_keys: bool = False,
+    partial_mode: Literal[True, False, "trailing-strings"] = False,
+) -> object:
+    """What jiter reads, without its checks; NotStrict with its words for what it does not read."""
     try:
-        return jiter.from_json(raw, allow_inf_nan=False)
+        return jiter.from_json(
+            raw,
+            allow_inf_nan=False,
+            catch_duplicate_keys=catch_duplicate_keys,
+            partial_mode=partial_mode,
+        )
     except ValueError as error:
         raise NotStrict(str(error)) from None
+
+
+def fault_of(text: str) -> str:
+    """Why a text is not strict JSON, in jiter's words; "" for one that is."""
+    try:
+        strict(text)
+    except NotStrict as error:
+        return str(error)
+    return ""
 
 
 class Late(Sequence[str]):
@@ -115,8 +135,4 @@ class Late(Sequence[str]):
 
 def strict_json(text: str) -> bool:
     """Whether the text is one strict JSON value and nothing else: it can be handed on as it is."""
-    try:
-        strict(text)
-    except NotStrict:
-        return False
-    return True
+    return not fault_of(text)

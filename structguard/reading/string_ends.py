@@ -88,7 +88,8 @@ def _end_before_key(text: Text, at: int) -> None:
     closed = _CLOSED.search(value)
     if closed is not None and _are_due(cursor, closed.group()):
         value, position = value[: closed.start()], at - len(content) + closed.start()
-    if value.endswith('"') and cursor.text[:at].rstrip().rstrip(",").rstrip().endswith('\\"'):
+    before = cursor.text[max(0, at - 200) : at].rstrip().removesuffix(",").rstrip()
+    if value.endswith('"') and before.endswith('\\"'):
         value = value[:-1] + "\\"  # "C:\dir\", "next": the backslash was content
     cursor.note("missing end quote", position)
     cursor.position = position

@@ -40,6 +40,8 @@ def escape(text: Text, at: int) -> int:
 
 
 def _escaped_quote(text: Text, at: int, after: int, count: int) -> int:
+    if text.escaped and count == 1 and closes_value(text.cursor, after + 1, nested=text.nested):
+        return after  # the quote itself is judged next
     if count % 2 and not text.over_escaped:
         text.parts.append("\\" * (count // 2) + '"')
         return after + 1

@@ -25,6 +25,7 @@ class Text:
     is_key: bool
     parts: list[str] = field(default_factory=list[str])
     nested: int = 0
+    escaped: bool = False  # its opening quote was escaped, so its closing one is
     over_escaped: bool = False
     wild: bool = False  # it holds escapes JSON does not know, as unescaped LaTeX does
     inner: bool = False  # it holds unescaped quotes

@@ -45,11 +45,15 @@ def read_rest(cursor: Cursor) -> object:
 
 def read_string(cursor: Cursor, *, is_key: bool) -> object:
     """
-    The string whose opening quote is at the cursor; MISSING when the cut takes it.
+    The string whose opening quote, perhaps escaped, is at the cursor; MISSING when the cut takes it.
 
     Raises:
         GiveUp: an object begins anew inside of it.
     """
+    escaped = cursor.text[cursor.position] == "\\"
+    if escaped:
+        cursor.note("escaped quotes", cursor.position)
+        cursor.position += 1
     start = cursor.position
     quote = cursor.text[start]
     if quote != '"':
@@ -58,7 +62,7 @@ def read_string(cursor: Cursor, *, is_key: bool) -> object:
         closed = _triple(cursor, quote * 3)
         if closed is not None:
             return closed
-    text = Text(cursor, quote, start + 1, is_key)
+    text = Text(cursor, quote, start + 1, is_key, escaped=escaped)
     found = _read(text)
     if found is None and text.nested:
         text = Text(cursor, quote, start + 1, is_key, strict_nesting=False)

@@ -103,7 +103,7 @@ class Target:
         return found
 
     def _resolve(self, pointer: str) -> Schema | None:
-        if not pointer.startswith("#"):
+        if pointer != "#" and not pointer.startswith("#/"):
             return None
         place: object = self.format.schema
         for step in pointer[1:].split("/")[1:]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import dataclass
 
@@ -106,8 +107,9 @@ def test_several_objects_become_the_list_the_schema_wants() -> None:
 
 
 def test_a_list_never_leaves_one_out_that_does_not_fit() -> None:
-    with pytest.raises(ParseError):
-        parse('{"n": 1}\n{"n": "x"}\n{"n": 3}', LIST, coerce=True)
+    for text in ('{"n": 1}\n{"n": "x"}\n{"n": 3}', '{"n": 1}\n{"x": 2}', '{"x": 1}\n' * 300):
+        with pytest.raises(ParseError):
+            parse(text, LIST)
 
 
 def test_other_values_that_fit_are_reported() -> None:
@@ -206,6 +208,7 @@ HEADER = "<|channel|>final<|message|>"
         f'Sure: {{"answer": "say {HEADER}[1]"}} and no more',
         f'a {{"b": "{HEADER}"}} c {{"answer": "say {HEADER}[1]"}} and no more',
         f'<|channel|>analysis<|message|>{{ x<|end|>{HEADER}{{"answer": "say {HEADER}[1]"}}',
+        f'{{b: "<|"}} {{"answer": "say {HEADER}[1]"}} and no more',
     ],
 )
 def test_a_channel_header_inside_a_string_is_content(text: str) -> None:
@@ -222,6 +225,8 @@ def test_a_channel_header_inside_a_string_is_content(text: str) -> None:
         ('{"type": "object", "properties": {"answer": {"type": "string"}}}', "schema_echo"),
         ('Like {"answer": "<string>"}', "placeholder"),
         ('{"answer": "..."}', "placeholder"),
+        ("<think>x</think> 12 apples", "no_json"),
+        ("```\n1.2.3\n```", "no_json"),
         ('{"question": "x"}', "misfit"),
         ("[" * 300, "too_deep"),
     ],
@@ -231,6 +236,16 @@ def test_nothing_usable_says_why(text: str, reason: str) -> None:
         parse(text, ANSWER)
     assert caught.value.reason == reason
     assert pickle.loads(pickle.dumps(caught.value)).reason == reason  # noqa: S301
+
+
+def test_a_schema_that_fits_itself_is_still_an_echo() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse('{"type": "object"}', {"type": "object"})
+    assert caught.value.reason == "schema_echo"
+
+
+def test_a_long_list_of_ellipses_is_not_taken_for_a_template() -> None:
+    assert parse(json.dumps(["..."] * 300), {"type": "array"}).value == ["..."] * 300
 
 
 def test_every_candidate_that_lost_says_why() -> None:
@@ -355,6 +370,41 @@ def test_a_discriminator_decides_which_alternative_is_meant() -> None:
     assert parse('{"kind": "text", "v": "3"}', schema, coerce=True).value["v"] == "3"  # type: ignore[index]
 
 
+def test_a_channel_header_behind_too_much_that_is_broken_counts() -> None:
+    broken = '{b: "<|"} ' * 30
+    text = f'{broken}{{"answer": "say {HEADER}"}} {HEADER}{{"answer": "yes"}}'
+    assert parse(text, ANSWER).value == {"answer": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("given", "inner", "value"),
+    [
+        ({"a": "3", "b": [1]}, {}, {"a": 3, "b": [1]}),
+        ({"a": "3", "b": 5.0}, {"type": "integer"}, {"a": 3, "b": 5.0}),
+        ({"a": "3", "b": "X"}, {"const": "x"}, {"a": 3, "b": "x"}),
+        ({"a": "3", "b": {"c": "4"}}, {"required": ["c"]}, {"a": 3, "b": {"c": "4"}}),
+        ({"a": "3", "b": ["4"]}, {"items": {"type": "integer"}}, {"a": 3, "b": [4]}),
+        ({"a": "3", "b": "4"}, {"$ref": "#/$defs/none"}, None),
+        ({"a": "3", "b": 4}, {"$ref": "#anchor"}, {"a": 3, "b": 4}),
+        ({"a": "3", "b": {"a": "4"}}, {"$ref": "#"}, {"a": 3, "b": {"a": 4}}),
+    ],
+)
+def test_conversions_know_what_the_schema_says_of_a_place(
+    given: object, inner: object, value: object
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": inner},
+        "required": ["a"],
+        "$defs": {"n": {"$anchor": "anchor", "type": "integer"}},
+    }
+    if value is None:
+        with pytest.raises(ValueError, match="none"):
+            parse(json.dumps(given), schema, coerce=True)
+    else:
+        assert parse(json.dumps(given), schema, coerce=True).value == value
+
+
 def test_references_and_tuples_are_followed_by_conversions() -> None:
     schema = {
         "$ref": "#/$defs/Node",
@@ -438,7 +488,8 @@ def test_braces_that_are_lost_are_given_back_for_the_schemas_own_keys() -> None:
     found = parse('"answer": "x"', ANSWER)
     assert found.value == {"answer": "x"}
     assert found.repairs[0] == ("missing brace", 0)
-    for text in ('"other": "x"', '"answer": "x" and so on', '"answer": '):
+    for text in ('"other": "x"', '"answer": "x" and so on', '"answer": ', '"answer": "x"} and so on',
+                 '"answer": foo {"b": 1}'):  # fmt: skip
         with pytest.raises(ParseError):
             parse(text, ANSWER)
 

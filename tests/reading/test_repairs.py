@@ -44,6 +44,10 @@ from structguard.reading.cursor import NOTES
         ('{"a": (1)}', {"a": 1}, "brackets"),
         ('{"a" 1}', {"a": 1}, "missing colon"),
         ('{"a": "x" + "y"}', {"a": "xy"}, "joined strings"),
+        ('["x" + "y", 1]', ["xy", 1], "joined strings"),
+        ('{"a": ;, "b": 1}', {"b": 1}, "missing value"),
+        ('{"a": \\"x\\", "b": 1}', {"a": "x", "b": 1}, "escaped quotes"),
+        ('[{"a": "x", {"a": "y"}]', [{"a": "x"}, {"a": "y"}], "missing closer"),
         ('{"a": "\\d"}', {"a": "\\d"}, "invalid escape"),
         ('{"a": "it\\\'s"}', {"a": "it's"}, "invalid escape"),
         ("{'a': '\\ud800'}", {"a": "\\ud800"}, "lone surrogate"),
@@ -160,6 +164,37 @@ def test_a_special_token_ends_what_is_open() -> None:
     assert parse('{"a": "x<|im_end|>', partial=True).value == {"a": "x"}
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{'a': 1, \"b\"", {"a": 1}),
+        ('{"b": 1, "a": "x" + "y', {"b": 1}),
+        ('[1, "x" + "y', [1]),
+        ("{'a': 1, 'b': \"x\\u12", {"a": 1}),
+        ("{'a': 1, 'b': \"x\\ud83d", {"a": 1}),
+    ],
+)
+def test_half_a_member_goes_where_repairs_were_needed_too(text: str, value: object) -> None:
+    found = parse(text)
+    assert found.value == value
+    assert not found.complete
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("{'b': \"x\\u12", {"b": "x"}), ("{'b': \"x\\ud83d", {"b": "x"}), ("{'b': 'x", {"b": "x"})],
+)
+def test_half_an_escape_goes_where_the_string_stays(text: str, value: object) -> None:
+    assert parse(text, partial=True).value == value
+
+
+def test_members_that_the_schema_does_not_name_go_on_with_nothing() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    for text in ('{"a": 1, {"b": 2}', '{"a": "see "b": 5, "c": 6}'):
+        with pytest.raises(ParseError):
+            parse(text, schema)
+
+
 def test_repairs_of_one_value_are_counted_up_to_a_cap() -> None:
     found = parse("[" + "'x'," * (NOTES + 100) + "]")
     assert found.repairs[-1][0] == "more repairs"
@@ -229,6 +264,16 @@ def test_strict_values_are_still_found_when_the_budget_for_repairs_is_spent() ->
         ('{"a": 1 ... }', {"a": 1}),
         ("[1, 2 ...]", [1, 2]),
         ('{"a": "x" + 1}', None),
+        ('{"a": ["x"] + ["y"]}', None),
+        ('{"""a""", "b": 1}', None),
+        ("{'a': " + "7" * 4_301 + "}", None),
+        ('{"a": 1, ["b"], "c": 2}', None),
+        ('{"a": [["x"]], ["y"]}', None),
+        ("[[1]: 2]", None),
+        ('{\\"a\\": \\"\\d\\"}', {"a": "\\d"}),
+        ('{"a": "say "b": and so", \'c\': 1}', {"a": 'say "b": and so', "c": 1}),
+        ("{'p': \"C:\\\\dir\\\\\", 'n': 1}", {"p": "C:\\dir\\", "n": 1}),
+        ('{"p": "C:\\dir\\", "n": 1}', {"p": "C:\\dir\\", "n": 1}),
         ('{"a": [[1], "x"], [[2]]}', None),
         ('{"a": ["b": 1]}', None),
         ('{"a": ""x" said", "b": 1}', {"a": '"x" said', "b": 1}),

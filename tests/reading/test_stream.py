@@ -96,6 +96,14 @@ def test_showing_stops_where_strict_json_does(text: str, last: object) -> None:
     assert last is None or found[-1] == last
 
 
+def test_items_are_shown_by_what_the_schema_says_of_each_place() -> None:
+    pair = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}
+    words = {"type": "array", "items": {"type": "string"}}
+    schema = {"type": "object", "properties": {"pair": pair, "words": words, "any": {}}}
+    text = '{"pair": ["x", 5], "words": ["a", "b"], "any": {"c": [1]}}'
+    assert shown(text, schema=schema)[-1] == json.loads(text)
+
+
 def test_the_final_value_comes_from_all_the_steps() -> None:
     stream = PartialParser(SCHEMA, coerce=True)
     for piece in ("```json\n{'text': 'x', ", "'n': '4'}\n```"):
@@ -131,7 +139,7 @@ def test_the_options_of_parse_hold_at_the_end() -> None:
         long.close()
 
 
-def test_snapshots_are_independent_of_each_other() -> None:
+def test_an_earlier_snapshot_is_not_changed_by_a_later_one() -> None:
     stream = PartialParser()
     first = stream.feed('{"a": [1, ')
     second = stream.feed("2, 3")
