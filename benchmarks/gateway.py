@@ -1,31 +1,36 @@
 """
 The gateway beside a bare proxy on one loopback upstream: CPU a request, and what it adds in time.
 
-Gateways run on core 1, upstream and load generator on core 0; cells take turns, so that a ratio is
-of one moment. `python -m benchmarks.gateway [ROUNDS] [SECONDS]`; needs a C compiler and taskset.
+Gateways run on core 1, upstream and load generator on core 0. The two sides of a cell take turns in
+short bursts, so that a ratio is of one moment, however busy the machine is; shown are medians.
+
+    python -m benchmarks.gateway [--rounds N] [--seconds S] [--peers] [--page]
+
+`--peers` measures other gateways too, `--page` writes docs/gateway-speed.md. Needs a C compiler and
+taskset.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
-import signal
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.gateway_page import page, table
+from benchmarks.gateway_peers import Peer, installed
+from benchmarks.gateway_servers import Burst, Server, burst, free_port, started
 from benchmarks.upstream import HERE, Upstream, serve
 
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
 CONFIG = """\
 [providers.up]
@@ -39,7 +44,7 @@ enabled = true
 [guard]
 memo = "memory:"
 [store]
-url = "memory:"
+url = "{store}"
 limit_bytes = 8388608
 [log]
 access = false
@@ -49,184 +54,193 @@ level = "error"
 
 @dataclass(frozen=True)
 class Cell:
-    """One question: the same request to two gateways. `bar` is the ratio that is wanted."""
+    """One question: the same request to two gateways. `bar` is the ratio that is wanted, 0: none."""
 
     name: str
     gateway: str
     path: str
     body: str
-    connections: int
     bar: float
     base: tuple[str, str, str] = ("reference", "", "")  # gateway, path, body; "": the same
-
-
-CELLS = (
-    Cell("chat, guard on", "guard", CHAT, "req_chat", 16, 1.3),
-    Cell("responses, guard on", "guard", RESPONSES, "req_responses", 16, 1.3),
-    Cell("chat stream, no format", "guard", CHAT, "req_plain_stream", 16, 1.3),
-    Cell("chat stream, format", "guard", CHAT, "req_chat_stream", 16, 1.3),
-    Cell("responses stream, format", "guard", RESPONSES, "req_responses_stream", 16, 1.3),
-    Cell("a remembered refusal", "guard", CHAT, "req_chat_refuse400", 16, 1.1,
-         ("guard", CHAT, "req_chat")),
-    Cell("responses over chat", "chat", RESPONSES, "req_responses", 16, 2.0,
-         ("reference", CHAT, "req_chat")),
-    Cell("responses over chat, stream", "chat", RESPONSES, "req_responses_stream", 16, 2.0,
-         ("reference", CHAT, "req_chat_stream")),
-    Cell("chat over responses", "responses", CHAT, "req_chat", 16, 2.0,
-         ("reference", RESPONSES, "req_responses")),
-    Cell("chat, one connection", "guard", CHAT, "req_chat", 1, 1.3),
-)  # fmt: skip
+    connections: int = 16
 
 
 @dataclass(frozen=True)
-class Server:
-    """One gateway process."""
+class Row:
+    """A cell and what was measured: bursts of the base and of the gateway, in pairs."""
 
-    port: int
-    pid: int
+    cell: Cell
+    base: list[Burst] = field(default_factory=list[Burst])
+    ours: list[Burst] = field(default_factory=list[Burst])
 
-    def cpu(self) -> float:
-        """Seconds on the CPU so far, all threads."""
-        tasks = Path(f"/proc/{self.pid}/task").iterdir()
-        return sum(int((t / "schedstat").read_text().split()[0]) for t in tasks) / 1e9
-
-    def memory(self) -> float:
-        """Resident megabytes."""
-        text = Path(f"/proc/{self.pid}/status").read_text()
-        return next(int(line.split()[1]) / 1024 for line in text.splitlines() if "VmRSS" in line)
-
-
-@contextmanager
-def started(
-    command: list[str], port: int, probe: tuple[str, bytes], **env: str
-) -> Iterator[Server]:
-    """A server on core 1 that answers."""
-    process = subprocess.Popen(  # noqa: S603  our own commands
-        ["taskset", "-c", "1", *command],  # noqa: S607
-        env={**os.environ, **env},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{port}{probe[0]}",
-            probe[1],
-            {"content-type": "application/json", "authorization": "Bearer sk-bench"},
+    def ratio(self) -> float:
+        """CPU a request against the base's, the median over the pairs."""
+        return statistics.median(
+            b["cpu"] / a["cpu"] for a, b in zip(self.base, self.ours, strict=True)
         )
-        for _ in range(400):
-            try:
-                with urllib.request.urlopen(request, timeout=5):  # noqa: S310
-                    break
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.05)  # noqa: TID251  before anything runs
-        else:
-            raise SystemExit(f"{command} did not come up")
-        yield Server(port, process.pid)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
 
 
-def load(tool: Path, server: Server, path: str, body: Path, connections: int, seconds: float) -> Mapping[str, float]:  # fmt: skip
-    """One burst of requests; the generator's figures and the gateway's CPU in µs a request."""
-    before = server.cpu()
-    done = subprocess.run(  # noqa: S603
-        ["taskset", "-c", "0", tool, f"127.0.0.1:{server.port}", path, body,  # noqa: S607
-         str(connections), str(seconds)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    found: dict[str, float] = json.loads(done.stdout)
-    if found["4xx"] or found["5xx"] or found["errors"]:
-        raise SystemExit(f"{path} {body.name}: {done.stdout}")
-    found["cpu"] = (server.cpu() - before) / found["n"] * 1e6
-    return found
+PASSING = (
+    Cell("chat", "guard", CHAT, "req_chat", 1.3),
+    Cell("responses, not kept", "guard", RESPONSES, "req_unkept", 1.3),
+    Cell("responses, kept in memory", "guard", RESPONSES, "req_responses", 1.3),
+    Cell("chat stream, no format", "guard", CHAT, "req_plain_stream", 1.3),
+    Cell("chat stream", "guard", CHAT, "req_chat_stream", 1.3),
+    Cell("responses stream", "guard", RESPONSES, "req_responses_stream", 1.3),
+)
+REST = (
+    Cell("responses, kept on disk", "disk", RESPONSES, "req_responses", 0.0),
+    Cell("a remembered refusal", "guard", CHAT, "req_chat_refuse400", 1.1,
+         ("guard", CHAT, "req_chat")),
+    Cell("responses over chat", "chat", RESPONSES, "req_responses", 2.0,
+         ("reference", CHAT, "req_chat")),
+    Cell("responses over chat, stream", "chat", RESPONSES, "req_responses_stream", 2.0,
+         ("reference", CHAT, "req_chat_stream")),
+    Cell("chat over responses", "responses", CHAT, "req_chat", 2.0,
+         ("reference", RESPONSES, "req_responses")),
+    Cell("chat over responses, stream", "responses", CHAT, "req_chat_stream", 2.0,
+         ("reference", RESPONSES, "req_responses_stream")),
+    Cell("chat, one connection", "guard", CHAT, "req_chat", 1.3, connections=1),
+)  # fmt: skip
+PEER_ROUNDS = 5
+ASKED_OF_PEERS = ("chat", "chat stream, no format", "responses, not kept", "responses stream")
 
 
-def main(rounds: int = 5, seconds: float = 0.7) -> None:
-    """Print the table."""
+def main(given: Sequence[str] | None = None) -> None:
+    """Measure, print the table, write the page where that is asked."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gateway")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=0.3)
+    parser.add_argument("--peers", action="store_true", help="other gateways too")
+    parser.add_argument("--page", action="store_true", help="write docs/gateway-speed.md")
+    asked = parser.parse_args(given)
     for needed in ("cc", "taskset"):
         if shutil.which(needed) is None:
             raise SystemExit(f"this benchmark needs {needed}")
     os.sched_setaffinity(0, {0})  # the upstream inherits it
-    with tempfile.TemporaryDirectory() as place, serve() as upstream, ExitStack() as stack:
-        tool = Path(place) / "loadgen"
+    with tempfile.TemporaryDirectory() as directory, serve() as upstream, ExitStack() as stack:
+        place = Path(directory)
+        tool = place / "loadgen"
         subprocess.run(["cc", "-O2", "-o", tool, HERE / "loadgen.c"], check=True)  # noqa: S603, S607
-        plain = {
-            k: v for k, v in upstream.request("req_chat_stream").items() if k != "response_format"
-        }
-        (upstream.payloads / "req_plain_stream.json").write_text(json.dumps(plain))
-        servers = _servers(stack, Path(place), upstream)
-        rows = _measured(tool, servers, upstream.payloads, rounds, seconds)
-        _print(rows, servers)
+        _more_requests(upstream)
+        servers = own_servers(stack, place, upstream)
+        memory = {name: server.memory() for name, server in servers.items()}
+        rows = measured(tool, servers, upstream, (*PASSING, *REST), asked.rounds, asked.seconds)
+        shown = [table(rows), _held(servers, memory)]
+        if asked.peers:
+            shown += _beside(tool, stack, place, upstream, servers["reference"], asked.seconds)
+    print("\n".join(shown))
+    if asked.page:
+        (DOCS / "gateway-speed.md").write_text(page(shown), encoding="utf-8")
 
 
-def _servers(stack: ExitStack, place: Path, upstream: Upstream) -> Mapping[str, Server]:
+def _more_requests(upstream: Upstream) -> None:
+    plain = {**upstream.request("req_chat_stream")}
+    del plain["response_format"]
+    unkept = {**upstream.request("req_responses"), "store": False}
+    for name, body in (("req_plain_stream", plain), ("req_unkept", unkept)):
+        (upstream.payloads / f"{name}.json").write_text(json.dumps(body))
+
+
+def own_servers(stack: ExitStack, place: Path, upstream: Upstream) -> Mapping[str, Server]:
+    """The reference, and the gateway: over both wires (responses in memory, on disk), over one of them."""
     probe = (CHAT, (upstream.payloads / "req_chat.json").read_bytes())
-    made: dict[str, Server] = {}
-    port = _free()
-    reference = [sys.executable, "-m", "uvicorn", "--no-access-log", "--log-level", "critical",
-                 "--loop", "uvloop", "--http", "httptools", "--port", str(port),
-                 "benchmarks.upstream.reference:app"]  # fmt: skip
-    made["reference"] = stack.enter_context(started(reference, port, probe, UPSTREAM=upstream.url))
-    for name, api in (("guard", ""), ("chat", "chat"), ("responses", "responses")):
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", "--no-access-log", "--log-level", "critical",
+               "--loop", "uvloop", "--http", "httptools", "--port", str(port),
+               "benchmarks.upstream.reference:app"]  # fmt: skip
+    env = {"UPSTREAM": upstream.url}
+    made = {"reference": stack.enter_context(started(command, port, probe, env=env))}
+    for name, api in (("guard", ""), ("disk", ""), ("chat", "chat"), ("responses", "responses")):
         file = place / f"{name}.toml"
-        file.write_text(CONFIG.format(url=upstream.url, api=api))
-        port = _free()
+        store = f"disk:{place}/store" if name == "disk" else "memory:"
+        file.write_text(CONFIG.format(url=upstream.url, api=api, store=store))
+        port = free_port()
         command = [sys.executable, "-m", "structguard", "serve", "--config", str(file),
                    "--port", str(port)]  # fmt: skip
         made[name] = stack.enter_context(started(command, port, probe))
     return made
 
 
-def _measured(
-    tool: Path, servers: Mapping[str, Server], payloads: Path, rounds: int, seconds: float
-) -> list[tuple[Cell, list[Mapping[str, float]], list[Mapping[str, float]]]]:
-    rows: list[tuple[Cell, list[Mapping[str, float]], list[Mapping[str, float]]]] = [
-        (cell, [], []) for cell in CELLS
-    ]
+def measured(
+    tool: Path,
+    servers: Mapping[str, Server],
+    upstream: Upstream,
+    cells: Iterable[Cell],
+    rounds: int,
+    seconds: float,
+) -> list[Row]:
+    """Every cell, round by round; the first round warms up."""
+    rows = [Row(cell) for cell in cells]
     for at in range(rounds + 1):
-        for cell, base, ours in rows:
+        for row in rows:
+            cell = row.cell
             name, path, body = cell.base
             runs = [
-                (base, servers[name], path or cell.path, body or cell.body),
-                (ours, servers[cell.gateway], cell.path, cell.body),
+                (row.base, servers[name], path or cell.path, body or cell.body),
+                (row.ours, servers[cell.gateway], cell.path, cell.body),
             ]
             for kept, server, where, what in runs if at % 2 else reversed(runs):
-                asked = payloads / f"{what}.json"
-                found = load(tool, server, where, asked, cell.connections, seconds)
-                if at:  # the first round warms up
+                request = upstream.payloads / f"{what}.json"
+                try:
+                    found = burst(tool, server, where, request, cell.connections, seconds)
+                except ValueError as error:
+                    raise SystemExit(str(error)) from error
+                if at:
                     kept.append(found)
     return rows
 
 
-def _print(
-    rows: list[tuple[Cell, list[Mapping[str, float]], list[Mapping[str, float]]]],
-    servers: Mapping[str, Server],
-) -> None:
-    print(f"{'':30}{'req/s':>8}{'base':>8}{'CPU µs':>9}{'base':>8}{'ratio':>8}{'wanted':>8}"
-          f"{'first byte +µs':>16}")  # fmt: skip
-    for cell, base, ours in rows:
-        ratios = [b["cpu"] / a["cpu"] for a, b in zip(base, ours, strict=True)]
-        print(
-            f"{cell.name:30}{_mid(ours, 'rps'):8.0f}{_mid(base, 'rps'):8.0f}"
-            f"{_mid(ours, 'cpu'):9.0f}{_mid(base, 'cpu'):8.0f}"
-            f"{statistics.median(ratios):8.2f}{cell.bar:8.1f}"
-            f"{_mid(ours, 'ttfb50') - _mid(base, 'ttfb50'):16.0f}"
+def _held(servers: Mapping[str, Server], before: Mapping[str, float]) -> str:
+    lines = [
+        "| process | CPU s to the first answer | MB then | MB at the end |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {name} | {one.boot:.2f} | {before[name]:.0f} | {one.memory():.0f} |"
+        for name, one in servers.items()
+    ]
+    return "\n".join(["", *lines, ""])
+
+
+def _beside(
+    tool: Path,
+    stack: ExitStack,
+    place: Path,
+    upstream: Upstream,
+    reference: Server,
+    seconds: float,
+) -> list[str]:
+    """The table of the other gateways: CPU a request against the reference's."""
+    probe = (CHAT, (upstream.payloads / "req_chat.json").read_bytes())
+    ports = [free_port() for _ in range(3)]
+    cells = [cell for cell in PASSING if cell.name in ASKED_OF_PEERS]
+    lines = [
+        f"| CPU a request against the reference | {' | '.join(c.name for c in cells)} | start, CPU s | MB |",
+        "|---" * (len(cells) + 3) + "|",
+    ]
+    for (name, peer), port in zip(
+        installed(upstream.url, place, ports).items(), ports, strict=True
+    ):
+        if not isinstance(peer, Peer):
+            lines.append(f"| {name} (skipped: {peer}) |" + " |" * (len(cells) + 2))
+            continue
+        server = stack.enter_context(
+            started(peer.command, port, probe, headers=peer.headers, env=peer.env, patience=180)
         )
-    print()
-    for name, server in servers.items():
-        print(f"{name:12} {server.memory():5.0f} MB")
-
-
-def _mid(runs: list[Mapping[str, float]], key: str) -> float:
-    return statistics.median(run[key] for run in runs)
-
-
-def _free() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
+        found = []
+        for cell in cells:
+            both = {"reference": reference, cell.gateway: server}
+            try:
+                (row,) = measured(tool, both, upstream, [cell], PEER_ROUNDS, max(seconds, 0.5))
+                found.append(f"{row.ratio():.2f}")
+            except SystemExit:
+                found.append("-")
+        lines.append(
+            f"| {name} | {' | '.join(found)} | {server.boot:.1f} | {server.memory():.0f} |"
+        )
+    return ["\n".join(lines), ""]
 
 
 if __name__ == "__main__":
-    main(*(kind(text) for kind, text in zip((int, float), sys.argv[1:], strict=False)))
+    main()
