@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import logging
 import os
 import signal
 import sys
@@ -124,6 +125,7 @@ def _serve_many(config: Config, args: argparse.Namespace) -> int:
     """Several processes on one socket; the parent only watches over them."""
     from uvicorn.supervisors import Multiprocess  # noqa: PLC0415
 
+    from structguard.gateway.app import LEGACY  # noqa: PLC0415
     from structguard.gateway.metrics import share_metrics  # noqa: PLC0415
     from structguard.gateway.server import WORKER, server_config  # noqa: PLC0415
     from structguard.gateway.worker import VARIABLE, handed_down  # noqa: PLC0415
@@ -134,6 +136,8 @@ def _serve_many(config: Config, args: argparse.Namespace) -> int:
             ' previous_response_id needs [store] url = "disk:PATH" or redis://…',
             file=sys.stderr,
         )
+    if config.endpoints.chat_completions.enabled:
+        logging.getLogger("structguard.gateway").warning(LEGACY)
     with tempfile.TemporaryDirectory(prefix="structguard-metrics-") as directory:
         share_metrics(Path(directory))
         os.environ[VARIABLE] = handed_down(args.config, args.upstream, Path(directory))

@@ -45,6 +45,7 @@ from structguard.options import Policy
 log: logging.Logger = logging.getLogger("structguard.gateway")
 _CUT = 2.0  # seconds for which what outlasts `limits.drain` may tell its client so
 _BODILESS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
+LEGACY = "POST /v1/chat/completions is on: a legacy endpoint; new clients should use /v1/responses"
 Serve = Callable[[Exchange], Awaitable[Turn | None]]
 
 
@@ -114,6 +115,8 @@ def create_app(config: Config, *, workers_dir: Path | None = None) -> Gateway:
         hot["/v1/responses"] = endpoint.serve
         sockets = Sockets(core, endpoint)
     if config.endpoints.chat_completions.enabled:
+        if workers_dir is None:  # else their parent has told it, once for all
+            log.warning(LEGACY)
         hot["/v1/chat/completions"] = _chat(core)
     return Gateway(core, Rest(core), hot, sockets)
 
@@ -126,9 +129,6 @@ def _chat(core: Core) -> Serve:
         raise MissingExtra(
             "the chat_completions endpoint was removed; enabling it", "gateway"
         ) from error
-    log.warning(
-        "POST /v1/chat/completions is on: a legacy endpoint; new clients should use /v1/responses"
-    )
     return ChatEndpoint(core).serve
 
 

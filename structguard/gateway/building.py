@@ -48,7 +48,11 @@ def _google(config: ProviderConfig, common: Common) -> Provider:
 
 def _bedrock(config: ProviderConfig, common: Common) -> Provider:
     return Bedrock(
-        config.region, api_key=config.key or None, base_url=config.base_url or None, **common
+        config.region,
+        api_key=config.key or None,
+        profile=config.profile or None,
+        base_url=config.base_url or None,
+        **common,
     )
 
 

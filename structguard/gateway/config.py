@@ -41,6 +41,7 @@ class ProviderConfig:
         words=("own", "client"),
     )  # fmt: skip
     region: str = option("", "bedrock: the AWS region")
+    profile: str = option("", "bedrock: the AWS profile that signs; empty: the usual chain")
     timeout: float = option(600.0, "seconds a call may take when the client does not say", above=0)
     attempts: int = option(3, "transport attempts of one call, the first included", above=0)
     also_statuses: tuple[int, ...] = option(
@@ -62,6 +63,10 @@ class ProviderConfig:
             raise ConfigError(f"{where}: base_url is missing, such as https://host/v1")
         if self.kind == "bedrock" and not self.region:
             raise ConfigError(f"{where}: region is missing, such as us-east-1")
+        if self.profile and self.kind != "bedrock":
+            raise ConfigError(f"{where}: profile is for kind bedrock; {self.kind} has none")
+        if self.profile and self.api_key_env:
+            raise ConfigError(f"{where}: give one of profile and api_key_env")
         if self.api and self.kind != "openai_compat":
             raise ConfigError(f"{where}: api is for kind openai_compat; {self.kind} has one API")
         if self.base_url:

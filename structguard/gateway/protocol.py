@@ -95,8 +95,7 @@ class HttpConnection(HttpToolsProtocol):
                 data = _without_offers(data)
             self._head += len(data)
         super().data_received(data)
-        cycle = cast("RequestResponseCycle | None", self.cycle)
-        if self._late is None and not self._deaf and (cycle is None or cycle.response_complete):
+        if self._late is None and self._must_send():
             self._late = self.loop.call_later(self._limits.head_seconds, self._is_late)
 
     def handle_websocket_upgrade(self) -> None:
@@ -153,6 +152,11 @@ class HttpConnection(HttpToolsProtocol):
             self._stuck.cancel()
             self._stuck = None
         super().resume_writing()
+
+    def _must_send(self) -> bool:
+        """Whether it is the client's turn: no request of its is being answered."""
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        return not self._deaf and (cycle is None or cycle.response_complete)
 
     def _stop_waiting(self) -> None:
         if self._late is not None:
