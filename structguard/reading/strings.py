@@ -29,6 +29,7 @@ _STOPS: Final = {
     quote: re.compile(rf"(?:[{re.escape(closers)}]|\\)") for quote, closers in QUOTES.items()
 }
 _STOPS['"'] = re.compile(r'["\\\u201d]')
+_ENDLESS: Final = 3  # strings that run to the end if what looks like JSON in them is content
 # Quotes in a sentence: a word follows, then another quote that no structure follows either.
 _INSIDE = re.compile(
     r'(?:"[ ]?\w[^"\\{}\[\]:,\n\u201d]{0,60}(?="(?![\s:,}\]"\'`;\\+/<#\uff0c\uff1a]|\Z)))++'
@@ -62,9 +63,11 @@ def read_string(cursor: Cursor, *, is_key: bool) -> object:
         closed = _triple(cursor, quote * 3)
         if closed is not None:
             return closed
-    text = Text(cursor, quote, start + 1, is_key, escaped=escaped)
+    strictly = cursor.endless < _ENDLESS
+    text = Text(cursor, quote, start + 1, is_key, escaped=escaped, strict_nesting=strictly)
     found = _read(text)
     if found is None and text.nested:
+        cursor.endless += 1
         text = Text(cursor, quote, start + 1, is_key, strict_nesting=False)
         found = _read(text)
     return unclosed(text) if found is None else found
