@@ -10,7 +10,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from structguard.gateway.thoughts import sealed
 from structguard.types import Completion, as_mapping, as_sequence
@@ -38,9 +37,6 @@ _ECHOED: Mapping[str, object] = {
 """Request fields that stand in the resource as they were asked, with their defaults."""
 
 
-_ECHOES = tuple((key, value) for key, value in _ECHOED.items() if key != "service_tier")
-
-
 def new_id(prefix: str = "resp") -> str:
     """A fresh id that nobody can guess; an item's holds its response's."""
     return f"{prefix}_{os.urandom(16).hex()}"
@@ -57,19 +53,33 @@ def now() -> int:
     return int(time.time())
 
 
-@dataclass(slots=True, kw_only=True)
 class Started:
     """
     A response that has just been created, as it was `asked` for: one field of it, or all.
 
-    `schema` echoes the format's schema, which the document's type does not have.
+    `schema` echoes the format's schema, which the document's type does not have. The id is made when
+    it is first wanted.
     """
 
-    asked: Mapping[str, object]
-    model: str
-    schema: bool = False
-    id: str = field(default_factory=new_id)
-    created: int = field(default_factory=now)
+    __slots__ = ("_id", "asked", "created", "model", "schema")
+
+    def __init__(self, asked: Mapping[str, object], model: str, *, schema: bool = False) -> None:
+        self.asked = asked
+        self.model: str = model
+        self.schema: bool = schema
+        self.created: int = now()
+        self._id = ""
+
+    @property
+    def id(self) -> str:
+        """The response's id."""
+        if not self._id:
+            self._id = new_id()
+        return self._id
+
+    def call(self, id_: str) -> None:
+        """Give it an upstream's id."""
+        self._id = id_
 
     def field(self, key: str) -> object:
         """One of the required fields."""
@@ -77,10 +87,15 @@ class Started:
 
     def whole(self) -> dict[str, object]:
         """All of them."""
-        asked, made = self.asked, {key: make(self) for key, make in _OTHERS.items()}
-        for key, default in _ECHOES:
-            made[key] = default if (value := asked.get(key)) is None else value
+        made = {"id": self.id, **self.common()}
+        for key in REQUIRED.difference(made):
+            made[key] = self.field(key)
         return made
+
+    def common(self) -> Mapping[str, object]:
+        """The fields that are alike in nearly all responses, but for what was asked."""
+        asked = _ASKABLE.intersection(self.asked)
+        return {**_COMMON, **{key: _FIELDS[key](self) for key in asked}} if asked else _COMMON
 
 
 def _echoed(key: str, default: object) -> Callable[[Started], object]:
@@ -124,7 +139,6 @@ _FIELDS: Mapping[str, Callable[[Started], object]] = {
     "text": lambda start: _text(as_mapping(start.asked.get("text")) or {}, schema=start.schema),
 }
 REQUIRED = frozenset(_FIELDS)
-_OTHERS = {key: make for key, make in _FIELDS.items() if key not in dict(_ECHOES)}
 _DETAILS = (
     ("input_tokens_details", "cached_tokens"),
     ("output_tokens_details", "reasoning_tokens"),
@@ -187,22 +201,22 @@ def ended(
 
 def filled(given: Mapping[str, object], start: Started) -> dict[str, object]:
     """An upstream's own resource with what it left out; null where the document knows none is left."""
-    made = {key: value for key, value in given.items() if value is not None}
-    asked = start.asked
-    for key, default in _ECHOES:
-        if key not in made:
-            made[key] = default if (value := asked.get(key)) is None else value
+    kept = {key: value for key, value in given.items() if value is not None}
+    made = {"id": None, **start.common(), **kept}
+    made["id"] = kept.get("id") or start.id
     for key in REQUIRED.difference(made):
         made[key] = start.field(key)
-    if made.get("completed_at") is None and made.get("status") == "completed":
+    if made["completed_at"] is None and made["status"] == "completed":
         made["completed_at"] = now()
-    made["tools"] = [_strict(tool) for tool in as_sequence(made.get("tools")) or ()]
-    text = as_mapping(made.get("text")) or {}
+    tools = as_sequence(made["tools"]) or ()
+    made["tools"] = [_strict(tool) for tool in tools] if tools else []
+    text = as_mapping(made["text"]) or {}
     if as_mapping(text.get("format")) is None:
         made["text"] = {**text, **(as_mapping(start.field("text")) or {})}
-    made["usage"] = _usage(as_mapping(made.get("usage")))
+    made["usage"] = _usage(as_mapping(made["usage"]))
     for key in ("created_at", "completed_at"):
-        made[key] = _whole(made.get(key))
+        if isinstance(made[key], float):
+            made[key] = _whole(made[key])
     made["previous_response_id"] = start.field("previous_response_id")
     return made
 
@@ -237,8 +251,19 @@ def _strict(tool: object) -> object:
 
 def _usage(given: Mapping[str, object] | None) -> Mapping[str, object] | None:
     """The counts with their details, 0 where the upstream did not count."""
-    if given is None:
-        return None
+    match given:
+        case None:
+            return None
+        case {
+            "input_tokens": int(),
+            "output_tokens": int(),
+            "total_tokens": int(),
+            "input_tokens_details": {"cached_tokens": int()},
+            "output_tokens_details": {"reasoning_tokens": int()},
+        }:
+            return given
+        case _:
+            pass
     counts = ("input_tokens", "output_tokens", "total_tokens")
     made = {**given, **{name: _whole(given.get(name, 0)) for name in counts}}
     for name, part in _DETAILS:
@@ -246,3 +271,8 @@ def _usage(given: Mapping[str, object] | None) -> Mapping[str, object] | None:
         if details is None or part not in details:
             made[name] = {part: 0, **(details or {})}
     return made
+
+
+_OWN = {"id", "created_at", "model", "output", "tools", "text"}  # each response's own
+_COMMON = {key: make(Started({}, "")) for key, make in _FIELDS.items() if key not in _OWN}
+_ASKABLE = frozenset({*_ECHOED, "reasoning", "tool_choice"})

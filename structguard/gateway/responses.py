@@ -120,7 +120,7 @@ class ResponsesEndpoint:
                 with suppress(ApiError):  # told where it is needed
                     turn.neutral()  # which holds the thoughts, while the body no longer does
                 turn.body, turn.raw, given = {**body, "input": bare}, None, items
-        start = Started(asked=asked, model=turn.model, schema=self.core.config.guard.echo_schema)
+        start = Started(asked, turn.model, schema=self.core.config.guard.echo_schema)
         return Run(
             asked=asked, scope=caller.scope, turn=turn, start=start, local=local, given=given
         )
@@ -202,7 +202,7 @@ class ResponsesEndpoint:
                 response = filled(response, run.start)
             if run.keeps:
                 response, text = run.own(response, text)
-            run.start.id = str(response["id"])
+            run.start.call(str(response["id"]))
             if terminal and await self._keep(run, response):
                 response, text = {**response, "store": False}, None
             out.append(text or spoken({**event, "response": response}, "responses"))

@@ -215,7 +215,7 @@ class _Connection:
             self.exchange, "responses", body, None, self.caller, schema_responses.fault
         )
         history = await core.conversations.expanded(body, self.caller.scope, self.local)
-        start = Started(asked=body, model=turn.model).whole()
+        start = Started(body, turn.model).whole()
         resource = ended(Completion(), start, {})
         await core.conversations.keep(
             {**history, "store": False}, resource, self.caller.scope, self.local

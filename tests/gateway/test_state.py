@@ -232,7 +232,7 @@ def test_turns_on_disk_are_shared_between_gateways(
 def test_an_upstream_that_gives_every_response_one_id_mixes_no_conversations(
     httpserver: HTTPServer, *, stream: bool, bare: bool
 ) -> None:
-    required = {} if bare else Started(asked={}, model="m").whole()
+    required = {} if bare else Started({}, "m").whole()
     asked: list[Json] = []
 
     def answer(request: Request) -> Response:
