@@ -75,8 +75,8 @@ MUTATIONS: list[Mutation] = [
     broken(
         "a cut string stays without partial",
         "cut",
-        'partial_mode="trailing-strings" if partial else True,',
-        'partial_mode="trailing-strings",',
+        'partial_mode="trailing-strings" if partial else True',
+        'partial_mode="trailing-strings"',
         PARSE,
         "before_a_cut",
     ),
