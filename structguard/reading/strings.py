@@ -30,6 +30,7 @@ _STOPS: Final = {
 }
 _STOPS['"'] = re.compile(r'["\\\u201d]')
 _ENDLESS: Final = 3  # strings that run to the end if what looks like JSON in them is content
+_NO_INCH: Final = re.compile(r'(?<!\d)"')
 # Quotes in a sentence: a word follows, then another quote that no structure follows either.
 _INSIDE = re.compile(
     r'(?:"[ ]?\w[^"\\{}\[\]:,\n\u201d]{0,60}(?="(?![\s:,}\]"\'`;\\+/<#\uff0c\uff1a]|\Z)))++'
@@ -187,8 +188,8 @@ def _last_of_run(text: Text, at: int, after: int) -> None:
 
 
 def _closes_twice(text: Text, at: int, after: int) -> bool:
-    """`"text"",`: a quote that has no other one inside; behind a digit it may be an inch."""
-    if text.quote != '"' or after - at != 2 or sum(part.count('"') for part in text.parts) % 2:
+    """`"text"",`: no quote inside that waits for its other one; behind a digit it may be an inch."""
+    if text.quote != '"' or after - at != 2 or len(_NO_INCH.findall("".join(text.parts))) % 2:
         return False
     return text.is_key or not text.cursor.text[at - 1].isdigit()
 
