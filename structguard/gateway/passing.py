@@ -63,11 +63,12 @@ class Passage:
             began, body = self.clock(), self._body(turn, asked, plan.call, model)
             outcome = await self.sending.whole(asked, body, turn.timeout or self.timeout)
             if isinstance(outcome, Whole):
-                reply = plain_reply(outcome, asked, Served(self.id, plan.enforced))
-                if reply is not None:
-                    plan.skipped(self.memo, self.observer)
-                    return reply
-            tried = Tried(body, outcome, began)
+                told = Served(self.id, plan.enforced)
+                reply = plain_reply(outcome, asked, told)
+                plan.skipped(self.memo, self.observer)
+                # decided once: the memo may say otherwise by now, and nothing is sent twice
+                return reply or healed(promoted(outcome, asked), asked, told)
+            tried = Tried[Whole](body, outcome, began)
         return await self._completed(turn, model, asked, tried)
 
     async def _completed(

@@ -135,7 +135,7 @@ def client(served: Process) -> Iterator[httpx2.Client]:
 @patient
 @given(asked=requests())
 @settings(
-    max_examples=size(250, 4000), suppress_health_check=list(HealthCheck), derandomize=not size(0, 1)
+    max_examples=size(120, 4000), suppress_health_check=list(HealthCheck), derandomize=not size(0, 1)
 )  # fmt: skip
 def test_any_body_is_answered_in_form_and_never_with_a_500(
     client: httpx2.Client, asked: tuple[str, Json]

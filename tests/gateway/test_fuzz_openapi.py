@@ -85,7 +85,15 @@ def test_its_schemas_are_those_that_requests_are_checked_by() -> None:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+def program() -> str:
+    found = shutil.which("st")
+    if found is None:
+        pytest.skip("schemathesis is not installed: make fuzz-gateway sets it up")
+    return found
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, program: str) -> Iterator[Process]:
     with (
         echo() as upstream,
         gateway(tmp_path_factory.mktemp("gateway"), upstream.url, config=CONFIG) as made,
@@ -94,10 +102,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 
 @patient
-def test_schemathesis_finds_no_fault_in_it(served: Process, tmp_path: Path) -> None:
-    program = shutil.which("st")
-    if program is None:
-        pytest.skip("schemathesis is not installed: make fuzz-gateway sets it up")
+def test_schemathesis_finds_no_fault_in_it(served: Process, program: str, tmp_path: Path) -> None:
     (tmp_path / "schemathesis.toml").write_text(CHECKS)
     done = subprocess.run(  # noqa: S603  a tool of ours
         [program, "run", f"{served.url}/openapi.json", "--max-examples", str(size(5, 100)),

@@ -26,7 +26,7 @@ STREAMS: Sequence[Kind] = (
 
 @patient
 async def test_an_upstream_killed_mid_stream_is_told_to_every_client(tmp_path: Path) -> None:
-    times, upstream = size(4, 100), start_echo()
+    times, upstream = size(3, 100), start_echo()
     try:
         with gateway(tmp_path, upstream.url) as served:
             load = Load(served.port, kinds=STREAMS, connections=24, seconds=20.0)

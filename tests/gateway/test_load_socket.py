@@ -19,6 +19,7 @@ from tests.gateway.load.mix import CHAT, RESPONSES, Kind
 from tests.gateway.load.process import CONFIG, Process, echo, gateway
 from tests.gateway.load.run import Load, quiet, stats
 from tests.gateway.load.size import anyio_backend, patient, size
+from tests.gateway.world import running, settings
 
 __all__ = ["anyio_backend"]
 
@@ -36,8 +37,8 @@ def served(upstream: Process, tmp_path_factory: pytest.TempPathFactory) -> Itera
         assert "Traceback" not in made.written()
 
 
-def link(served: Process, **options: Any) -> Any:
-    return connect(f"ws://127.0.0.1:{served.port}/v1/responses", max_size=None, **options)
+def link(url: str) -> connect:
+    return connect(f"{url.replace('http', 'ws')}/v1/responses", max_size=None, proxy=None)
 
 
 def create(marker: str, model: str = "up:x/echo", **fields: object) -> str:
@@ -69,7 +70,7 @@ async def test_each_connection_gets_its_own_responses_in_order(
     done: list[str] = []
 
     async def client(number: int) -> None:
-        async with link(served) as socket:
+        async with link(served.url) as socket:
             previous = None
             for at in range(size(4, 40)):
                 marker = f"ws-{number}-{at}"
@@ -93,13 +94,13 @@ async def test_each_connection_gets_its_own_responses_in_order(
 
 
 async def test_an_idle_connection_outlives_the_time_that_a_head_may_take(
-    tmp_path: Path, upstream: Process
+    upstream: Process,
 ) -> None:
-    config = CONFIG + "\n[limits]\nhead_seconds = 0.3\nidle_seconds = 1.0\n"
-    with gateway(tmp_path, upstream.url, config=config) as served:
-        async with link(served) as socket:
+    limits = {"head_seconds": 0.3, "idle_seconds": 1.0}
+    with running(settings(f"{upstream.url}/v1", limits=limits)) as gateway:
+        async with link(gateway.url) as socket:
             await anyio.sleep(1.5)
-            await socket.send(create("later"))
+            await socket.send(create("later", "x/echo"))
             assert (await turn(socket))[0] == text_of("later")
 
 
@@ -107,7 +108,7 @@ async def test_clients_that_leave_in_the_middle_leave_nothing_behind(
     served: Process, upstream: Process
 ) -> None:
     for at in range(size(10, 100)):
-        async with link(served) as socket:
+        async with link(served.url) as socket:
             await socket.send(create(f"gone-{at}", "up:x/flood" if at % 2 else "up:x/hang"))
             await socket.recv()
             if at % 3:
@@ -117,7 +118,7 @@ async def test_clients_that_leave_in_the_middle_leave_nothing_behind(
 
 
 async def test_what_is_no_message_is_told_or_closes_the_connection(served: Process) -> None:
-    async with link(served) as socket:
+    async with link(served.url) as socket:
         for sent, code in (
             ("{", "invalid_json"),
             ("[]", "invalid_json"),
@@ -132,7 +133,7 @@ async def test_what_is_no_message_is_told_or_closes_the_connection(served: Proce
             assert (event["type"], event["error"]["code"]) == ("error", code), sent
         await socket.send(create("still"))
         assert (await turn(socket))[0] == text_of("still")
-    async with link(served) as socket:
+    async with link(served.url) as socket:
         with pytest.raises(ConnectionClosed) as closed:
             await say(socket, "x" * (21 * 1024 * 1024))
     assert closed.value.rcvd is not None
@@ -141,7 +142,7 @@ async def test_what_is_no_message_is_told_or_closes_the_connection(served: Proce
 
 
 @patient
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", size([1], [1, 2]))
 async def test_a_stop_ends_each_connection_after_the_response_under_way(
     tmp_path: Path, upstream: Process, workers: int
 ) -> None:
@@ -150,7 +151,7 @@ async def test_a_stop_ends_each_connection_after_the_response_under_way(
     begun = anyio.Event()
 
     async def client(number: int, *, idle: bool) -> None:
-        async with link(running) as socket:
+        async with link(other.url) as socket:
             if not idle:
                 await socket.send(create(f"stop-{number}", "up:x/slow"))
                 await socket.recv()
@@ -161,15 +162,15 @@ async def test_a_stop_ends_each_connection_after_the_response_under_way(
             assert closed.value.rcvd is not None
             codes.append(closed.value.rcvd.code)
 
-    with gateway(tmp_path, upstream.url, "--workers", str(workers)) as running:
+    with gateway(tmp_path, upstream.url, "--workers", str(workers)) as other:
         async with anyio.create_task_group() as group:
             for number in range(12):
                 group.start_soon(lambda n: client(n, idle=n % 3 == 0), number)
             await begun.wait()
             await anyio.sleep(0.2)
-            running.popen.send_signal(signal.SIGTERM)
-        assert await anyio.to_thread.run_sync(running.popen.wait, 30) == 0
-        log = running.written()
+            other.popen.send_signal(signal.SIGTERM)
+        assert await anyio.to_thread.run_sync(other.popen.wait, 30) == 0
+        log = other.written()
     assert sorted(texts) == sorted(text_of(f"stop-{n}") for n in range(12) if n % 3)
     assert codes == [1012] * 12
     assert "Traceback" not in log

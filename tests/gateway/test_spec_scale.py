@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request as Received, Response as Answer
@@ -22,8 +21,8 @@ from tests.gateway.load.mix import RESPONSES, Kind
 from tests.gateway.load.process import CONFIG, echo, gateway
 from tests.gateway.load.run import Load
 from tests.gateway.test_store import DAY, MIB, Wall, turn
-from tests.gateway.upstream import Upstream, reply, upstream
-from tests.gateway.world import Running, chat, response, running, settings
+from tests.gateway.upstream import Upstream, chunks, reply, upstream
+from tests.gateway.world import CHAT_FORMAT, VALUE, Running, chat, response, running, settings
 
 Json = dict[str, Any]
 
@@ -56,6 +55,40 @@ def test_no_more_connections_are_opened_upstream_than_a_file_allows() -> None:
             ]
             assert {one.result().status_code for one in asked} == {200}
     assert most == 2
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_memo_that_forgets_while_a_call_is_under_way_sends_nothing_twice(*, stream: bool) -> None:
+    """As a store does that is restarted, and an entry whose time is over."""
+    sent: list[Json] = []
+    forgets = False
+
+    def answer(received: Received) -> Answer:
+        body: Json = json.loads(received.data)
+        sent.append(body)
+        if "response_format" in body:
+            error = {"message": "response_format is not supported", "type": "x", "code": None}
+            return Answer(json.dumps({"error": error}), 400, content_type="application/json")
+        for entry in memo.entries() if forgets else ():
+            memo.clear(entry)
+        said = {"content": f"Here:\n```json\n{json.dumps(VALUE)}\n```"}
+        if not stream:
+            return Answer(json.dumps(reply(said)), content_type="application/json")
+        lines = [f"data: {json.dumps(one)}\n\n" for one in chunks(said, "stop")]
+        return Answer("".join(lines) + "data: [DONE]\n\n", content_type="text/event-stream")
+
+    with HTTPServer(host="127.0.0.1", threaded=True) as server:
+        server.expect_request("/v1/chat/completions").respond_with_handler(answer)
+        with running(settings(server.url_for("/v1"))) as gateway:
+            memo, body = (
+                gateway.app.core.memo,
+                chat("m", response_format=CHAT_FORMAT, stream=stream),
+            )
+            assert gateway.post("/v1/chat/completions", body).status_code == 200
+            assert (len(sent), len(memo.entries())) == (2, 1)
+            forgets = True
+            assert gateway.post("/v1/chat/completions", body).status_code == 200
+    assert (len(sent), memo.entries()) == (3, [])
 
 
 def test_each_provider_has_its_own_time_and_attempts() -> None:
@@ -184,15 +217,6 @@ def test_what_a_client_escaped_makes_no_line_of_its_own_in_the_log(
     ):
         gateway.get("/v1/models/x%0a2026-01-01 INFO forged")
     assert all("\n" not in record.getMessage() for record in caplog.records)
-
-
-async def test_a_legacy_endpoint_is_told_once_however_many_workers_there_are(
-    tmp_path: Path,
-) -> None:
-    with echo() as upstream, gateway(tmp_path, upstream.url, "--workers", "2") as served:
-        await anyio.sleep(0.5)
-        log = served.written()
-    assert log.count("legacy endpoint") == 1
 
 
 def test_a_gateway_that_has_one_model_only_says_so_of_all_others(served: Upstream) -> None:

@@ -11,6 +11,8 @@ T = TypeVar("T")
 FULL = os.environ.get("STRUCTGUARD_FULL") == "1"
 patient = pytest.mark.timeout(900 if FULL else 60)
 """For tests whose full size takes minutes."""
+full_only = pytest.mark.skipif(not FULL, reason="only at full size: STRUCTGUARD_FULL=1")
+"""For what a smaller test of another kind covers in every run."""
 
 
 def size(small: T, full: T) -> T:
