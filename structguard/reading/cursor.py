@@ -107,6 +107,7 @@ class Cursor:
     last_bare: bool = False  # the value read last was unquoted words
     looks: int = 0  # quotes that were judged
     endless: int = 0  # strings that would have run to the end
+    overshot: int = 0  # characters read in vain behind strings that have no end
     cut: bool = False  # the text ended inside
     expects_separator: bool = False  # a value was read: a comma or a closer comes next
 

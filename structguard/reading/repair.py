@@ -43,6 +43,7 @@ class Repaired:
     notes: list[Repair]
     complete: bool
     guessed: bool  # nothing in it was quoted: mere prose may look like this
+    cost: int  # characters that were read beside it
 
 
 def repair(
@@ -71,6 +72,7 @@ def repair(
             _STEPS[_state(cursor)](cursor)
     except GiveUp as error:
         error.cost = max(error.at, cursor.position) - start + _LOOK * cursor.looks
+        error.cost += cursor.overshot
         error.structured = cursor.quoted > 0 and any(
             frame.members or frame.items or frame.key is not None for frame in cursor.stack
         )
@@ -81,6 +83,7 @@ def repair(
         cursor.notes,
         not cursor.cut,
         cursor.bare > 0 and cursor.quoted == 0,
+        cursor.overshot,
     )
 
 

@@ -201,6 +201,7 @@ class Scanner:
             )
         except GiveUp as error:
             return self._failed(start, error, balanced or end)
+        self.spent += found.cost
         self._keep_or_refuse(self._repaired(start, found))
         return max(found.end, start + 1)
 

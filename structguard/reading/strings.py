@@ -96,6 +96,7 @@ def _read(text: Text) -> str | None:
         if stop is None:
             text.add(source[position:end])
             cursor.position = end
+            cursor.overshot += end - text.start
             return None
         at = stop.start()
         if at > position:

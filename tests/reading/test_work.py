@@ -9,8 +9,8 @@ import pytest
 
 from structguard.reading import ParseError, PartialParser, parse
 
-SMALL, TIMES = 1_500, 4
-MOST = 6.0  # times the work for four times the text; quadratic would be 16
+SMALL, TIMES = 3_000, 3
+MOST = 4.5  # times the work for three times the text; quadratic would be 9
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
 PLAIN = (
     "[", "{", '{"a":', '{"a": "', '"', "\\", "\x00", "\ud800", "{foo: [}", '{"a": 1 ', '{"a", ',
@@ -23,7 +23,8 @@ PLAIN = (
 INSIDE = (
     '"', 'x" ', 'x", ', '": "', '","', '"" ', '{"a": 1}', '{"type": "text", "text": "', '{"a": "b": ',
     '"a": 1\n', "\\n", "\\", '\\"', "```\n", "<|im_end|>", "{", '{"', "[x] ", '", "b": {', "x,\n",
-    '"]}, ', '"}', '"]',
+    '"]}, ', '"}', '"]', '[{["a" + <parameter=a>', '{\\"', '{\\"a\\": {"a": 0x', '{"a": """//"" {foo: [}',
+    '[["a"], "b"], {\\"{"a": "say "x", ', '}}{}{"a": 1 /* (',
 )  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def work(text: str, schema: object) -> int:
 
 
 def texts(piece: str, before: str, after: str) -> tuple[str, str]:
-    """A text of pieces, and one four times as long."""
+    """A text of pieces, and one three times as long."""
     number = SMALL // len(piece)
     return before + piece * number + after, before + piece * number * TIMES + after
 
