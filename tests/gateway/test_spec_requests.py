@@ -197,6 +197,15 @@ def test_no_url_of_a_client_is_fetched(kind: str) -> None:
         assert asked == []
 
 
+def test_how_a_list_is_to_be_read_is_never_ignored(gateway: Running) -> None:
+    kept = gateway.post("/v1/responses", response("text", input="One?")).json()["id"]
+    path = f"/v1/responses/{kept}/input_items"
+    assert gateway.get(f"{path}?order=asc&limit=1").status_code == 200
+    for query, param in (("order=up", "order"), ("after=msg_none", "after"), ("limit=0", "limit")):
+        told = gateway.get(f"{path}?{query}")
+        assert (told.status_code, told.json()["error"]["param"]) == (400, param)
+
+
 def test_an_upstreams_redirect_is_not_followed() -> None:
     with canary() as (url, asked), HTTPServer(host="127.0.0.1") as server:
         server.expect_request("/v1/chat/completions").respond_with_data(
