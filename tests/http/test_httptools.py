@@ -292,6 +292,33 @@ async def closed_soon(server: RawServer) -> bool:
     return False
 
 
+async def test_a_connection_that_was_idle_for_too_long_is_not_used_though_still_open() -> None:
+    transport = HttptoolsTransport(limits=Limits(idle_seconds=0.4))
+    with raw_server(Play([reply()], again=True)) as server:
+        for pause in (0.2, 0.5):  # the second look for old ones comes after 0.8 s
+            await fetched(transport, server.url)
+            await anyio.sleep(pause)
+        await fetched(transport, server.url)
+        assert len(server.connections) == 2
+    await transport.aclose()
+
+
+async def test_without_a_budget_room_is_waited_for_as_long_as_it_takes() -> None:
+    transport = HttptoolsTransport(limits=Limits(connections=1))
+    got: list[bytes] = []
+
+    async def fetch() -> None:
+        sent = await transport.send("POST", server.url, headers={}, body=b"")
+        got.append(await sent.aread())
+
+    with raw_server(Play([0.05, reply(b"ok")], again=True)) as server:
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(fetch)
+    assert got == [b"ok"] * 3
+    await transport.aclose()
+
+
 @pytest.mark.parametrize("limits", [Limits(idle=0), Limits(idle_seconds=0)])
 async def test_nothing_is_kept_where_nothing_may_be(limits: Limits) -> None:
     transport = HttptoolsTransport(limits=limits)
@@ -347,10 +374,15 @@ async def test_a_name_that_is_no_header_is_refused(
         await transport.send("POST", "http://127.0.0.1:9/", headers={name: "v"}, budget=1)
 
 
-async def test_a_name_that_does_not_resolve_is_a_network_fault(
-    transport: HttptoolsTransport,
+@pytest.mark.parametrize("host", ["nowhere.invalid", "b\u00fccher.invalid", "[::1]:9"])
+async def test_whom_nobody_can_reach_is_a_network_fault(
+    transport: HttptoolsTransport, host: str
 ) -> None:
-    assert (await failure(transport, "http://nowhere.invalid/")).network
+    assert (await failure(transport, f"http://{host}/")).network
+
+
+async def test_a_repr_shows_limits_and_no_more(transport: HttptoolsTransport) -> None:
+    assert repr(transport).startswith("HttptoolsTransport(Limits(")
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from pytest_httpserver import HTTPServer
 
 from structguard.errors import MissingExtra
 from structguard.http import Limits, Whole, transport_for, transport_of_client
+from structguard.http.via_httptools import HttptoolsTransport
 from structguard.http.via_httpx2 import Httpx2Transport, fault
 
 
@@ -112,6 +113,12 @@ async def test_an_own_httpx2_transport_is_driven() -> None:
 async def test_aiohttp_under_trio_says_what_to_do(anyio_backend: str) -> None:
     with pytest.raises(RuntimeError, match="transport='httpx2'"):
         await transport_for("aiohttp").send("GET", "http://127.0.0.1:9/", headers={})
+
+
+@pytest.mark.parametrize("anyio_backend", ["trio"])
+async def test_the_gateways_transport_under_trio_says_what_to_do(anyio_backend: str) -> None:
+    with pytest.raises(RuntimeError, match="transport='httpx2'"):
+        await HttptoolsTransport().send("GET", "http://127.0.0.1:9/", headers={})
 
 
 async def test_an_azure_client_puts_its_deployment_in(httpserver: HTTPServer) -> None:
