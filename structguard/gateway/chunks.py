@@ -41,12 +41,12 @@ class Chunks:
         out: list[bytes] = []
         for event in events:
             if isinstance(event, TextDelta):
-                out.append(self._delta(event.text))
+                self._delta(event.text, out)
             else:
                 out.extend(spoken(chunk, "chat") for chunk in self.feed(event))
         return b"".join(out)
 
-    def _delta(self, text: str) -> bytes:
+    def _delta(self, text: str, out: list[bytes]) -> None:
         """The one chunk of which there are many."""
         if self._around is None:
             self._told.add("text")
@@ -54,7 +54,7 @@ class Chunks:
             before, _, behind = spoken(self._chunk({"content": ""}), "chat").partition(empty)
             self._around = before + empty[:-2], behind
         before, behind = self._around
-        return b"%b%b%b" % (before, orjson.dumps(text), behind)
+        out.extend((before, orjson.dumps(text), behind))
 
     def begin(self) -> Chunk:
         """The chunk that names the role."""

@@ -29,9 +29,9 @@ Event = dict[str, object]
 _PREFIX = {"message": "msg", "reasoning": "rs", "function_call": "fc"}
 _DELTA = (
     b"event: response.output_text.delta\n"
-    b'data: {"type":"response.output_text.delta","sequence_number":%d,%b,"delta":%b,"logprobs":[]}'
-    b"\n\n"
+    b'data: {"type":"response.output_text.delta","sequence_number":'
 )
+_BEHIND = b',"logprobs":[]}\n\n'
 _PARTS = {"text": "output_text", "refusal": "refusal"}
 
 
@@ -48,7 +48,7 @@ class Sequence:
         self._items: list[Event] = []
         self._kind = ""  # what the open item is: text, refusal, reasoning, or nothing
         self._id = ""
-        self._place = b""  # the open item's content part, as members of an event
+        self._place = b""  # what a delta of the open text says between its number and its text
         self._pieces: list[str] = []
         self._told: set[str] = set()
         self.resource: dict[str, object] | None = None
@@ -63,16 +63,16 @@ class Sequence:
         out: list[bytes] = []
         for event in events:
             if isinstance(event, TextDelta) and self._kind == "text" and event.text:
-                out.append(self._delta(event.text))
+                self._delta(event.text, out)
             else:
                 out.extend(spoken(one, "responses") for one in self.feed(event))
         return b"".join(out)
 
-    def _delta(self, text: str) -> bytes:
+    def _delta(self, text: str, out: list[bytes]) -> None:
         """The one event of which there are many."""
         self._pieces.append(text)
-        number, self._number = self._number, self._number + 1
-        return _DELTA % (number, self._place, orjson.dumps(text))
+        out.extend((_DELTA, b"%d" % self._number, self._place, orjson.dumps(text), _BEHIND))
+        self._number += 1
 
     def feed(self, event: StreamEvent) -> Iterator[Event]:
         """What one neutral event becomes; `Finished` needs `finish`."""
@@ -160,7 +160,7 @@ class Sequence:
             )
         else:
             place = self._content()
-            self._place = orjson.dumps(place)[1:-1]
+            self._place = b"," + orjson.dumps(place)[1:-1] + b',"delta":'
             yield self._event("response.content_part.added", **place, part=_part(kind, ""))
 
     def _close(self, status: str) -> Iterator[Event]:

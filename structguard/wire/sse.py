@@ -53,11 +53,12 @@ class SseReader:
 
     def _at_once(self, data: bytes) -> list[tuple[str, bytes]]:
         """Events of one line each, nothing pending before or after them, as servers flush; else []."""
-        if self._start or self._after_cr or self._held or not data.endswith(b"\n\n"):
+        if self._after_cr or self._held or not data.endswith(b"\n\n"):
             return []
         pieces = data[6:-2].split(b"\n\ndata: ")
         if data.count(b"\n") != 2 * len(pieces) or b"\r" in data:
             return []
+        self._start = False
         return [("", piece) for piece in pieces]
 
     def _with_plain_ends(self, data: bytes) -> bytes:
