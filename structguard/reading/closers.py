@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from structguard.reading.cursor import MISSING, Cursor
+from structguard.reading.cursor import MISSING, Cursor, Frame
 from structguard.reading.lookahead import CLOSERS, SURPLUS, closer_run, skip
 from structguard.types import as_mapping
 
@@ -50,12 +50,16 @@ def closers(cursor: Cursor) -> None:
         else:
             close(cursor)
         return
-    if cursor.top.implied and closer == "]" and not cursor.stack[-2].items:
+    if cursor.top.implied and closer == "]" and _is_empty_list(cursor.stack[-2]):
         _become_object(cursor)
         return
     following, _ = closer_run(cursor.text, position, cursor.end)
     if not _swapped(cursor, following):
         _mismatched(cursor, closer, following)
+
+
+def _is_empty_list(frame: Frame) -> bool:
+    return frame.members is None and not frame.items
 
 
 def _become_object(cursor: Cursor) -> None:
@@ -71,7 +75,7 @@ def _mismatched(cursor: Cursor, closer: str, following: list[str]) -> None:
     """A bracket that does not close what is innermost: too many, of the wrong kind, or one missing."""
     position = cursor.position
     held = cursor.holds(closer)
-    if _is_typo(cursor, closer, position + 1) if held else _is_wrong(cursor, closer, following):
+    if _is_typo(cursor, following) if held else _is_wrong(cursor, closer, following):
         cursor.note("wrong closer", position)
         cursor.position += 1
         close(cursor)
@@ -121,19 +125,36 @@ def _is_surplus(cursor: Cursor, closer: str, position: int) -> bool:
     )
 
 
-def _is_typo(cursor: Cursor, closer: str, position: int) -> bool:
+def _is_typo(cursor: Cursor, closers: list[str]) -> bool:
     """A closer of the other kind: what follows belongs to the container it would skip."""
-    if len(cursor.stack) < 2 or closer != "}" or cursor.stack[-2].members is None:
+    expected = [frame.closer for frame in reversed(cursor.stack)]
+    rest = len(closers)
+    if rest > 1 and closers[1:] == expected[1:rest] and closers != expected[1 : rest + 1]:
+        return True
+    if rest > 1 or len(expected) < 2:
         return False
-    outer = cursor.stack[-3].members if len(cursor.stack) > 2 else None
-    return outer is None and SURPLUS.match(cursor.text, position, cursor.end) is not None
+    outer = cursor.stack[-2].members
+    position = cursor.position + 1
+    if closers[0] == "]":
+        following = _NEXT_OBJECT.match(cursor.text, position, cursor.end)
+        return (
+            outer is None
+            and following is not None
+            and following.group(1) in (cursor.top.members or ())
+        )
+    beyond = cursor.stack[-3].members if len(expected) > 2 else None
+    return (
+        outer is not None
+        and beyond is None
+        and SURPLUS.match(cursor.text, position, cursor.end) is not None
+    )
 
 
 def _swapped(cursor: Cursor, closers: list[str]) -> bool:
     """A run of closers that has the right ones in another order closes as many containers."""
-    for count in range(len(closers), 1, -1):
+    for count in range(min(len(closers), len(cursor.stack)), 1, -1):
         wanted = [frame.closer for frame in cursor.stack[-count:]]
-        if len(wanted) == count and sorted(wanted) == sorted(closers[:count]):
+        if sorted(wanted) == sorted(closers[:count]):
             cursor.note("swapped closers", cursor.position)
             taken = 0
             while taken < count:

@@ -19,6 +19,7 @@ from structguard.reading.lookahead import (
     COLONS,
     COMMAS,
     ELLIPSIS,
+    ENDLESS_KEY,
     ITEM_REST,
     JUNK_BEFORE_KEY,
     LINE_REST,
@@ -161,7 +162,7 @@ def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:
     if QUOTED_KEY.match(text, position, end) or ODD_KEY.match(text, position, end):
         return True
     if text[position] in QUOTES:
-        return _dangles(cursor, position) or _is_key_without_colon(cursor, comma, position)
+        return _dangles(cursor, position) or _is_faulty_key(cursor, comma, position)
     if text[position] == "{":
         return len(cursor.stack) > 1 and cursor.stack[-2].members is None
     if NUMBER_KEY.match(text, position, end) or JUNK_BEFORE_KEY.match(text, position, end):
@@ -169,13 +170,15 @@ def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:
     return _bare_member(cursor, comma, position)
 
 
-def _is_key_without_colon(cursor: Cursor, comma: int, position: int) -> bool:
-    """A key of the schema, or one on a line of its own, before a value."""
+def _is_faulty_key(cursor: Cursor, comma: int, position: int) -> bool:
+    """A key without its colon or its end quote: one of the schema, or on a line of its own."""
     text, end = cursor.text, cursor.end
     key = _KEY_ALONE.match(text, position, end)
-    if key is None or not (key.group("a") in cursor.known or "\n" in text[comma:position]):
-        return False
-    return lost_colon(text, key.end(), end)
+    endless = ENDLESS_KEY.match(text, position, end)
+    if key is not None and not lost_colon(text, key.end(), end):
+        key = None
+    found = key or endless
+    return found is not None and (found.group("a") in cursor.known or "\n" in text[comma:position])
 
 
 def _bare_member(cursor: Cursor, comma: int, position: int) -> bool:

@@ -13,18 +13,15 @@ from structguard.reading.closing import lost_colon
 from structguard.reading.cursor import MISSING, Cursor, GiveUp
 from structguard.reading.lookahead import (
     COLONS,
+    ENDLESS_KEY,
     JUNK_BEFORE_KEY,
     LOOSE_KEY,
     QUOTED_KEY,
+    QUOTES,
     skip,
 )
 from structguard.reading.strings import read_string
 
-# `"key: 1`: a key that has lost its end quote, before a value that is no string.
-_ENDLESS = re.compile(
-    r"[\"'](?P<a>[^\"':,{}\[\]\n\\]{1,60})\s{0,9}:\s{0,9}"
-    r"(?=[{\[]|-?[0-9]|(?:true|false|null|True|False|None)\b)"
-)
 _STRAY = re.compile(r"\"{2,10}\s{1,9}(?=[\"'])|\"(?=\"\w)")
 _DANGLING = re.compile(r"[^\n:{}\[\]\"]{0,80}\Z")
 
@@ -34,8 +31,8 @@ def quoted_key(cursor: Cursor) -> None:
     _pass_stray_quotes(cursor)
     text, position, end = cursor.text, cursor.position, cursor.end
     if not QUOTED_KEY.match(text, position, end):
-        endless = _ENDLESS.match(text, position, end)
-        if endless is not None:
+        endless = ENDLESS_KEY.match(text, position, end)
+        if endless is not None and text[endless.end()] not in QUOTES:
             cursor.note("missing end quote", endless.end("a"))
             cursor.quoted += 1
             cursor.top.key = endless.group("a").rstrip()

@@ -56,6 +56,11 @@ LOOSE_KEY = re.compile(
     rf"(?P<a>[^\s:\uff1a,\uff0c{{}}\[\]<>\"'`\n][^:\uff1a,\uff0c{{}}\[\]\n\"]{{0,{WORDS}}}?)[\"']?"
     r"\s{0,10}[:\uff1a](?!//)"
 )
+# `"key: 1`: a key that has lost its end quote, before a value.
+ENDLESS_KEY = re.compile(
+    r"[\"'](?P<a>[^\"':,{}\[\]\n\\]{1,60}?)\s{0,9}:\s{0,9}"
+    r"(?=[{\[\"']|-?[0-9]|(?:true|false|null|True|False|None)\b)"
+)
 VALUE_START = re.compile(
     r"\s{0,40}(?:[\"'{\[\u201c\-\d.]|(?:true|false|null|True|False|None|TRUE|FALSE|NULL|NaN)\b)"
 )

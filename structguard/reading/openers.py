@@ -11,7 +11,7 @@ from typing import cast
 
 from structguard.reading.closers import close
 from structguard.reading.cursor import Cursor, Frame, GiveUp
-from structguard.reading.lookahead import COMMAS, QUOTED_KEY, closer_run, skip
+from structguard.reading.lookahead import COMMAS, QUOTED_KEY, closer_run, key_at, skip
 from structguard.types import as_mapping
 
 _ROW = re.compile(r"\[\s{0,40}[^\[\s]")  # a list of values, not of lists
@@ -19,9 +19,25 @@ _ITEM = r"(?:\"(?:[^\"\\\n]|\\.){0,400}+\"|-?[0-9][0-9.eE+-]{0,30}|true|false|nu
 _LOST_LIST = re.compile(rf"(?P<more>{_ITEM}\s{{0,80}},\s{{0,80}}){{0,40}}+{_ITEM}\s{{0,80}}(?=\])")
 
 
-def lost_list(cursor: Cursor) -> bool:
+def lost_opener(cursor: Cursor) -> bool:
+    """Whether the value of a key has lost the bracket it began with, which is opened now."""
+    if cursor.top.key is None:
+        return False
+    return _lost_list(cursor) or _lost_object(cursor)
+
+
+def _lost_object(cursor: Cursor) -> bool:
+    """`{"a": "b": 1}, "c": 2}`: a key of the schema where a value belongs."""
+    if not cursor.known or key_at(cursor.text, cursor.position, cursor.end) not in cursor.known:
+        return False
+    cursor.push("}")
+    cursor.top.implied = True
+    return True
+
+
+def _lost_list(cursor: Cursor) -> bool:
     """`{"a": 1, 2]`: a list that has lost its opening bracket."""
-    if cursor.top.key is None or cursor.holds("]"):
+    if cursor.holds("]"):
         return False
     found = _LOST_LIST.match(cursor.text, cursor.position, cursor.end)
     if found is None or not _is_list(cursor, found.end(), several=found.group("more") is not None):

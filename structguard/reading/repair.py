@@ -26,7 +26,7 @@ from structguard.reading.lookahead import (
     skip,
 )
 from structguard.reading.marks import MARK
-from structguard.reading.openers import bracket_for_key, lost_list, string_was_key
+from structguard.reading.openers import bracket_for_key, lost_opener, string_was_key
 from structguard.reading.separators import after_in_array, after_in_object, join, trailing
 from structguard.reading.strings import read_string
 from structguard.reading.values import Repair
@@ -151,7 +151,7 @@ def _value(cursor: Cursor) -> None:
     char = text[position]
     if char in OPENERS:
         _open(cursor)
-    elif lost_list(cursor):
+    elif lost_opener(cursor):
         pass
     elif (
         char in QUOTES

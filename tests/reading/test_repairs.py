@@ -78,6 +78,9 @@ from structguard.reading.cursor import NOTES
         ('["x",\n y, z",\n "w"]', ["x", "y, z", "w"], "missing start quote"),
         ('{"a": say \\"x\\"", "b": 1}', {"a": 'say "x"', "b": 1}, "missing start quote"),
         ("{u'a': b'x'}", {"a": "x"}, "string prefix"),
+        ('{"a": "x",\n"b: "y"}', {"a": "x", "b": "y"}, "missing end quote"),
+        ('{"l": [{"a": 1], {"a": 2}]}', {"l": [{"a": 1}, {"a": 2}]}, "wrong closer"),
+        ('{"l": [{"a": 1]], "b": 2}', {"l": [{"a": 1}], "b": 2}, "wrong closer"),
         ('{"a": "C:\\file\\dir"}', {"a": "C:\\file\\dir"}, "invalid escape"),
         ('["x,"y","z"]', ["x", "y", "z"], "missing end quote"),
     ],
@@ -134,7 +137,7 @@ def test_a_string_closes_only_where_structure_follows() -> None:
     assert parse(text).value == {"a": 'say "x", then "y"', "b": ["1", "2", 'the "3"', "4"]}
 
 
-def test_a_key_in_a_list_makes_an_object_where_there_is_a_schema_to_judge_it() -> None:
+def test_a_key_without_its_brace_makes_an_object_where_there_is_a_schema_to_judge_it() -> None:
     inner = {"type": "object", "properties": {"b": {"type": "integer"}}, "required": ["b"]}
     schema = {"type": "object", "properties": {"a": inner}, "required": ["a"]}
     found = parse('{"a": ["b": 1]}', schema)
@@ -142,6 +145,9 @@ def test_a_key_in_a_list_makes_an_object_where_there_is_a_schema_to_judge_it() -
     assert found.repairs == (("wrong opener", 6),)
     listed = {"type": "array", "items": inner}
     assert parse('["b": 1}, {"b": 2}]', listed).value == [{"b": 1}, {"b": 2}]
+    found = parse('{"a": "b": 1}, "c": 2}', schema)
+    assert found.value == {"a": {"b": 1}, "c": 2}
+    assert found.repairs == (("missing opener", 6),)
     nested = {"type": "object", "properties": {"a": listed}, "required": ["a"]}
     assert parse('{"a": {"b": 1}, {"b": 2}]}', nested).value == {"a": [{"b": 1}, {"b": 2}]}
     with pytest.raises(ParseError):
