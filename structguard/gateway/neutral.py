@@ -28,12 +28,36 @@ Batch: TypeAlias = list[StreamEvent]
 async def batches(
     first: StreamEvent | None, rest: AsyncIterator[StreamEvent]
 ) -> AsyncIterator[Batch]:
-    """The events in batches, where their source tells what waits (`waiting`), else one by one."""
+    """
+    The events in batches, where their source tells what waits (`waiting`), else one by one.
+
+    Texts that came together and follow each other are one text: a client that cannot keep up with an
+    upstream's tokens, or a gateway under load, gains nothing by hearing of them one by one.
+    """
     waiting = cast("Callable[[], Batch] | None", getattr(rest, "waiting", None))
     if first is not None:
-        yield [first] if waiting is None else [first, *waiting()]
+        yield [first] if waiting is None else joined([first, *waiting()])
     async for event in rest:
-        yield [event] if waiting is None else [event, *waiting()]
+        yield [event] if waiting is None else joined([event, *waiting()])
+
+
+def joined(batch: Batch) -> Batch:
+    """The same events, neighbouring texts in one."""
+    if len(batch) == 1:
+        return batch
+    made: Batch = []
+    texts: list[str] = []
+    for event in batch:
+        if isinstance(event, TextDelta):
+            texts.append(event.text)
+            continue
+        if texts:
+            made.append(TextDelta("".join(texts)))
+            texts.clear()
+        made.append(event)
+    if texts:
+        made.append(TextDelta("".join(texts)))
+    return made
 
 
 class TextHealer:

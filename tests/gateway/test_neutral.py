@@ -23,6 +23,7 @@ from structguard.types import (
 from tests.gateway.conformance import check_stream, events_of
 from tests.gateway.upstream import upstream
 from tests.gateway.world import SCHEMA, TEXT_FORMAT, VALUE, chat, response, running, settings
+from tests.http.raw import Play, chunked, raw_server
 
 ANSWER = json.dumps(VALUE, separators=(",", ":"))
 FENCED = f"Here it is:\n```json\n{json.dumps(VALUE, indent=1)}\n```\nAnything else?"
@@ -86,12 +87,11 @@ def test_a_decline_and_an_empty_reply_are_left_alone(completion: Completion) -> 
 
 
 def test_calls_pass_while_a_text_is_held() -> None:
-    call = ToolCalled(ToolCall(id="c", name="f", arguments="{}"))
     healer = TextHealer(JsonSchema(schema=SCHEMA), True)
     out: Batch = []
     healer.feed(TextDelta("Let me see. "), out)
-    healer.feed(call, out)
-    assert out == [call]
+    healer.feed(CALL, out)
+    assert out == [CALL]
 
 
 def test_a_value_that_was_begun_and_dropped_is_an_error() -> None:
@@ -100,12 +100,16 @@ def test_a_value_that_was_begun_and_dropped_is_an_error() -> None:
         healed(begun + '```json\n{"city": "Oslo", "n": 4}\n```', degraded=True, size=1)
 
 
+CALL = ToolCalled(ToolCall(id="c", name="f", arguments="{}"))
+
+
 class Read:
-    """Events as a provider reads them: two, then three at once."""
+    """Events as a provider reads them: two, then four at once, then one."""
 
     def __init__(self) -> None:
-        self.ready = [["a", "b"], ["c", "d", "e"]]
-        self.now: list[str] = []
+        a, b, c, d, e = (TextDelta(text) for text in "abcde")
+        self.ready: list[Batch] = [[a, b], [c, d, CALL, e], [CALL]]
+        self.now: Batch = []
 
     def __aiter__(self) -> AsyncIterator[StreamEvent]:
         return self
@@ -114,14 +118,14 @@ class Read:
         if not self.now and not self.ready:
             raise StopAsyncIteration
         self.now = self.now or self.ready.pop(0)
-        return TextDelta(self.now.pop(0))
+        return self.now.pop(0)
 
     def waiting(self) -> list[StreamEvent]:
         now, self.now = self.now, []
-        return [TextDelta(text) for text in now]
+        return now
 
 
-async def test_what_waits_comes_with_what_was_awaited() -> None:
+async def test_what_waits_comes_with_what_was_awaited_and_neighbouring_texts_are_one() -> None:
     async def one_by_one() -> AsyncIterator[StreamEvent]:
         for text in "xy":
             yield TextDelta(text)
@@ -129,10 +133,7 @@ async def test_what_waits_comes_with_what_was_awaited() -> None:
     read = Read()
     first = await anext(read)
     got = [batch async for batch in batches(first, read)]
-    assert got == [
-        [TextDelta("a"), TextDelta("b")],
-        [TextDelta("c"), TextDelta("d"), TextDelta("e")],
-    ]
+    assert got == [[TextDelta("ab")], [TextDelta("cd"), CALL, TextDelta("e")], [CALL]]
     assert [batch async for batch in batches(None, one_by_one())] == [
         [TextDelta("x")],
         [TextDelta("y")],
@@ -140,9 +141,19 @@ async def test_what_waits_comes_with_what_was_awaited() -> None:
 
 
 def test_a_translated_answer_in_prose_grows_on_its_way_to_the_client() -> None:
-    with upstream() as server, running(settings(server.base_url)) as gateway:
-        body = response("prose", text={"format": TEXT_FORMAT}, stream=True)
-        text = gateway.post("/v1/responses", body).text
+    steps: list[bytes | float] = [chunked(end=False)]
+    for at in range(0, len(FENCED), 9):
+        choice = {"index": 0, "delta": {"content": FENCED[at : at + 9]}, "finish_reason": None}
+        event = f"data: {json.dumps({'id': 'c', 'choices': [choice]})}\n\n".encode()
+        steps += [b"%x\r\n%b\r\n" % (len(event), event), 0.03]
+    choice = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    event = f"data: {json.dumps({'id': 'c', 'choices': [choice]})}\n\ndata: [DONE]\n\n".encode()
+    play = Play([*steps, b"%x\r\n%b\r\n0\r\n\r\n" % (len(event), event)])
+    with raw_server(play) as server:
+        up = {"base_url": f"{server.url}/v1", "api": "chat", "attempts": 1}
+        with running(settings("", providers={"up": up})) as gateway:
+            body = response("m", text={"format": TEXT_FORMAT}, stream=True)
+            text = gateway.post("/v1/responses", body).text
     check_stream(text)
     deltas = [
         event["delta"] for event in events_of(text) if event["type"] == "response.output_text.delta"
