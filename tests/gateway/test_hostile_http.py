@@ -108,7 +108,7 @@ async def test_25_mib_are_a_413_that_is_read_by_whoever_sends_all_of_it_first(
 ) -> None:
     before = served.memory("RssAnon")
     with ThreadPoolExecutor(4) as threads:
-        asked = [threads.submit(ask, served.port, data) for _ in range(4)]
+        asked = [threads.submit(ask, served.port, data, hears_all=True) for _ in range(4)]
         await is_served(served.port)
         found = [await anyio.to_thread.run_sync(one.result) for one in asked]
     assert {status for status, _ in found} == {413}

@@ -153,7 +153,7 @@ async def test_a_stop_ends_each_connection_after_the_response_under_way(
     async def client(number: int, *, idle: bool) -> None:
         async with link(other.url) as socket:
             if not idle:
-                await socket.send(create(f"stop-{number}", "up:x/slow"))
+                await socket.send(create(f"stop-{number}", "up:x/slower"))
                 await socket.recv()
                 begun.set()
                 texts.append((await turn(socket))[0])

@@ -17,8 +17,8 @@ __all__ = ["anyio_backend"]
 
 KINDS: Sequence[Kind] = (
     Kind(name="chat", path=CHAT, format=True),
-    Kind(name="slow chat", path=CHAT, model="up:x/slow", stream=True),
-    Kind(name="slow responses", path=RESPONSES, model="up:x/slow", stream=True),
+    Kind(name="slow chat", path=CHAT, model="up:x/slower", stream=True),
+    Kind(name="slow responses", path=RESPONSES, model="up:x/slower", stream=True),
     Kind(name="translated", path=RESPONSES, model="chat:x/slow", stream=True),
     Kind(name="refused", path=RESPONSES, model="up:x/refuse", format=True),
 )

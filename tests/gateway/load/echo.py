@@ -36,6 +36,7 @@ BEHAVIOURS = (
     "fail",  # 500
     "busy",  # 429 with Retry-After
     "slow",  # an event every 20 ms
+    "slower",  # every 100 ms
     "hang",  # half of the events, then silence until the reader leaves
     "silent",  # no reply at all until the reader leaves
     "flood",  # 32 MiB of events
@@ -179,10 +180,10 @@ class Connection:
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
         )
         match behaviour:
-            case "slow":
+            case "slow" | "slower":
                 for event in events:
                     await self._chunk([event])
-                    await anyio.sleep(0.02)
+                    await anyio.sleep(0.02 if behaviour == "slow" else 0.1)
             case "hang":
                 await self._chunk(events[: len(events) // 2])
                 await self.stream.receive()  # until the reader leaves
