@@ -59,16 +59,14 @@ class Shortcut:
             if not data[at:found].isdigit():
                 return None
             at = found + len(self._middle)
-        string = data[at : len(data) - len(tail)]
-        if _STRING.fullmatch(string) is None:
-            return None
         try:
-            text = jiter.from_json(string)
-        except ValueError:
+            text: object = jiter.from_json(data[at : len(data) - len(tail)])
+        except ValueError:  # more than one string, or none
             return None
-        if text:
-            pieces.append(text)
-        return text or None
+        if not isinstance(text, str) or not text:
+            return None
+        pieces.append(text)
+        return text
 
     def learn(self, name: str, data: bytes, event: Mapping[str, object]) -> None:
         """An event went the long way: if it was nothing but text, such events look like it."""

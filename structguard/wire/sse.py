@@ -10,6 +10,8 @@ Source: WHATWG HTML, "Server-sent events"; spec wire, "Streams".
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -25,7 +27,7 @@ class SseReader:
 
     def feed(self, data: bytes) -> list[tuple[str, bytes]]:
         """The events these bytes complete, in order."""
-        if data[:6] == b"data: " and (found := self._at_once(data)):
+        if found := self._at_once(data):
             return found
         if self._start:
             data = self._without_bom(data)
@@ -52,14 +54,24 @@ class SseReader:
         return [] if event is None else [event]
 
     def _at_once(self, data: bytes) -> list[tuple[str, bytes]]:
-        """Events of one line each, nothing pending before or after them, as servers flush; else []."""
-        if self._after_cr or self._held or not data.endswith(b"\n\n"):
+        """
+        Events of one data line each, all named or all without a name, nothing pending before or after
+        them, as servers flush; else nothing.
+        """
+        if self._after_cr or self._held or not data.endswith(b"\n\n") or b"\r" in data:
             return []
-        pieces = data[6:-2].split(b"\n\ndata: ")
-        if data.count(b"\n") != 2 * len(pieces) or b"\r" in data:
-            return []
-        self._start = False
-        return [("", piece) for piece in pieces]
+        found: list[tuple[str, bytes]] = []
+        if data.startswith(b"data: "):
+            pieces = data[6:-2].split(b"\n\ndata: ")
+            if data.count(b"\n") == 2 * len(pieces):
+                found = [("", piece) for piece in pieces]
+        elif data.startswith(b"event: "):
+            named = [one.split(b"\ndata: ", 1) for one in data[7:-2].split(b"\n\nevent: ")]
+            if data.count(b"\n") == 3 * len(named) and all(len(one) == 2 for one in named):
+                found = [(_name(name), piece) for name, piece in named]
+        if found:
+            self._start = False
+        return found
 
     def _with_plain_ends(self, data: bytes) -> bytes:
         """LF for CRLF and CR; an LF that opens a read belongs to the CR that ended the last one."""
@@ -87,7 +99,7 @@ def _event(block: bytes) -> tuple[str, bytes] | None:
     if not rest and first.startswith(b"data: "):
         return "", first[6:]
     if first.startswith(b"event: ") and rest.startswith(b"data: ") and b"\n" not in rest:
-        return first[7:].decode("utf-8", "replace"), rest[6:]
+        return _name(first[7:]), rest[6:]
     name, data = b"", list[bytes]()
     for line in block.split(b"\n"):
         field, _, value = line.partition(b":")
@@ -95,4 +107,10 @@ def _event(block: bytes) -> tuple[str, bytes] | None:
             data.append(value.removeprefix(b" "))
         elif field == b"event":
             name = value.removeprefix(b" ")
-    return (name.decode("utf-8", "replace"), b"\n".join(data)) if data else None
+    return (_name(name), b"\n".join(data)) if data else None
+
+
+@lru_cache(maxsize=256)
+def _name(raw: bytes) -> str:
+    """An event's name; there are few."""
+    return raw.decode("utf-8", "replace")
