@@ -138,8 +138,8 @@ class Events:
     async def aclose(self) -> None:
         """Close the connection, or give it back if its body is at its end."""
         try:
-            if self._ended:
-                self._ended = False
+            ended, self._ended = self._ended, False
+            if ended and not getattr(self._response, "done", False):  # some know that all has come
                 with anyio.move_on_after(_DRAIN), suppress(ExchangeFailed):
                     async for _ in self._pieces:
                         pass
