@@ -7,6 +7,7 @@ takes the body as it is, any other asks for its neutral form.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ Mode = Literal["guard", "native", "off"]
 RAW = "structguard.raw"
 """Where a completion's metadata holds the reply of an upstream that spoke the client's own wire."""
 
+_LARGE = 256 * 1024  # bytes
 _TEMPLATE = Request(messages=())
 _KEY = "structguard.turn"
 
@@ -183,9 +185,20 @@ def object_in(raw: bytes) -> dict[str, object]:
         ApiError: not JSON, or not an object.
     """
     try:
-        value = as_mapping(orjson.loads(raw))
+        value = as_mapping(_loaded(raw))
     except orjson.JSONDecodeError as error:
         raise ApiError(400, f"the body is not JSON: {error}", code="invalid_json") from None
     if value is None:
         raise ApiError(400, "the body must be a JSON object", code="invalid_json")
     return dict(value) if not isinstance(value, dict) else value
+
+
+def _loaded(raw: bytes) -> object:
+    """A body's JSON; a large one's with the collector at rest, that would look at it again and again."""
+    if len(raw) < _LARGE or not gc.isenabled():
+        return orjson.loads(raw)
+    gc.disable()
+    try:
+        return orjson.loads(raw)
+    finally:
+        gc.enable()

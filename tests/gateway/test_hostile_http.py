@@ -190,6 +190,19 @@ async def test_bodies_of_bad_text_or_endless_depth_are_a_400(served: Process, bo
     await is_served(served.port, 1)
 
 
+@pytest.mark.parametrize("path", [CHAT, RESPONSES, "/v1/embeddings"])
+async def test_a_body_of_a_hundred_thousand_faults_holds_nobody_up(
+    served: Process, path: str
+) -> None:
+    many: list[object] = [{"role": "user", "content": 5}] * 150_000
+    body = json.dumps({"model": "up:x/echo", "messages": many, "input": many}).encode()
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(ask, served.port, post(body, path=path, headers=CLOSE))
+        await is_served(served.port, 3)
+        status, came = await anyio.to_thread.run_sync(asked.result)
+    assert (status, str(error_in(came)["param"])[:8]) in {(400, "messages"), (400, "input[0]")}
+
+
 def test_headers_in_bad_text_are_a_400_or_do_no_harm(served: Process) -> None:
     headers = "x-structguard-mode: \xff\xfe\r\nconnection: close\r\n"
     assert ask(served.port, post(chat_body("m"), headers=headers))[0] == 400
