@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -207,6 +209,36 @@ def test_any_json_comes_back_equal(items: list[object], response: dict[str, obje
     stored = Stored(input=items, output=items[:1], response=response, created=1.5)
     assert decode(encode(stored)) == stored
     assert decode(encode(stored).decode()) == stored
+
+
+MEMORY = """
+import anyio
+from structguard.gateway.store import Stored, open_store
+
+def held():
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) * 1024
+
+async def main():
+    store = open_store("memory:", expiry=3600.0, limit_bytes=8 * 2**20)
+    before = held()
+    for number in range(8000):
+        response = {"id": str(number), "output": ["x" * 50] * 40}
+        output = response["output"]
+        await store.put("s", str(number),
+                        Stored(input=[], output=output, response=response, created=1.0))
+    print((held() - before) / (8 * 2**20))
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_memory_holds_little_more_than_the_limit_says() -> None:
+    done = subprocess.run(  # noqa: S603  our own interpreter
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 2.0
 
 
 @pytest.mark.parametrize("said", ["hello", "\ud800"])
