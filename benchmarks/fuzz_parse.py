@@ -81,7 +81,7 @@ def spoiled(text: str, rng: random.Random, other: str) -> str:
     return text
 
 
-NUMBER = re.compile(r"[-+]?(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][-+]?\d+)?|[-+]?\d[\d_]*\.")
+NUMBER = re.compile(r"[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?")
 ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\(.)", re.DOTALL)
 PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 UNIT = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -114,6 +114,9 @@ def invented(value: object, text: str, schema: object) -> object:
             waiting += [*leaf, *leaf.values()]
         elif isinstance(leaf, list):
             waiting += leaf
+        elif leaf in ("true", "false"):  # the coercion of a literal, in Python's spelling perhaps
+            if leaf not in text.lower():
+                return leaf
         elif (isinstance(leaf, str) and not any(bare(leaf) in hay for hay in haystacks)) or (
             isinstance(leaf, int | float) and not number_stands_in(leaf, text)
         ):

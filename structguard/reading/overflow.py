@@ -1,9 +1,9 @@
 """
 Numbers that overflow: 1e400 is JSON, and jiter reads it as an infinity, which is no value.
 
-A hint comes first, from the text or from a dump of the value, and settles nearly all; only behind it
-is the value looked through. Which is cheapest is guessed from the beginning of the text; a wrong guess
-costs time and nothing else. Source: spec parse, step 2.
+Hints come first, from the text and from a dump of the value; only behind them is the value looked
+through. Which of them is worth its cost is guessed from the beginning of the text; a wrong guess costs
+time and nothing else. Source: spec parse, step 2.
 """
 
 from __future__ import annotations
@@ -19,28 +19,30 @@ _KINDS: Final = bytes(  # digits and + → 0, e and E → e, all else → a blan
 # An overflow takes three digits of exponent, or 210 digits before it (10**(210 + 99) is too much).
 _EXPONENT = re.compile(b"0e000").search  # a literal: several times faster than a class of digits
 _LONG: Final = b"0" * 210
+_PIECE: Final = 100_000  # bytes looked at in one go: fresh memory would cost more than the look
 _INFINITIES: Final = (bytes(6) + b"\xf0\x7f", bytes(6) + b"\xf0\xff")  # as a dump holds them
 _LOOKS: Final = 2000  # bytes 0xf0 looked at one by one: one byte is found far faster than eight
 _SAMPLE: Final = 4096
-_MANY: Final = _SAMPLE // 12  # quotes from which on strings are short: the text is cheapest
+_MANY: Final = _SAMPLE // 12  # quotes from which on strings are short: a dump costs more
 _FEW: Final = _SAMPLE // 64  # quotes and commas up to which there is next to nothing but text
 
 
 def overflows(raw: bytes, value: object) -> bool:
     """Whether a number of the text has become an infinity in the value read from it."""
     quotes = raw.count(b'"', 0, _SAMPLE)
-    if len(raw) <= _SAMPLE or quotes >= _MANY:
-        hinted = _hinted_by_text(raw)
-    else:
-        few = quotes + raw.count(b",", 0, _SAMPLE) < _FEW
-        hinted = few or _hinted_by_dump(value)
-    return hinted and holds_infinity(value)
+    if (len(raw) <= _SAMPLE or quotes >= _MANY) and not _hinted_by_text(raw):
+        return False
+    few = quotes + raw.count(b",", 0, _SAMPLE) < _FEW
+    return (few or _hinted_by_dump(value)) and holds_infinity(value)
 
 
 def _hinted_by_text(raw: bytes) -> bool:
     """Whether something in the text, a string perhaps, looks like a number that overflows."""
-    kinds = raw.translate(_KINDS)
-    return _EXPONENT(kinds) is not None or _LONG in kinds
+    for start in range(0, len(raw), _PIECE):
+        kinds = raw[start : start + _PIECE + len(_LONG)].translate(_KINDS)
+        if _EXPONENT(kinds) is not None or _LONG in kinds:
+            return True
+    return False
 
 
 def _hinted_by_dump(value: object) -> bool:

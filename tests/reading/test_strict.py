@@ -58,6 +58,7 @@ def test_a_number_that_overflows_is_refused(number: str) -> None:
 
 LARGE = {
     "short strings": '["k", "v"], ' * 2_000,
+    "more than one piece": '["k", "v"], ' * 8_332 + " ",
     "numbers": "[1, 4294967040, 0.1], " * 2_000,
     "one long string": json.dumps("1e400 and words " * 2_000) + ", ",
     "digits in a string": json.dumps("7" * 500) + ", " + '"a", ' * 2_000,
