@@ -76,7 +76,8 @@ async def test_a_thousand_wrong_tokens_are_turned_away_and_a_known_client_is_ser
 
 @pytest.fixture(scope=size("module", "function"))
 def served(upstream: Process, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    bounds = "\n[limits]\nhead_seconds = " + size("2.0", "30.0") + "\n"
+    seconds = size("2.0", "30.0")
+    bounds = f"\n[limits]\nhead_seconds = {seconds}\nconcurrent = 20000\nconnections = 20000\n"
     home = tmp_path_factory.mktemp("gateway")
     with gateway(home, upstream.url, config=CONFIG + bounds) as made:
         yield made
@@ -116,7 +117,7 @@ async def test_idle_websockets_cost_bounded_memory_and_still_answer(served: Proc
 @patient
 async def test_idle_streams_cost_little_and_others_are_served(served: Process) -> None:
     """Their upstream is silent; each client may leave, and takes its call with it."""
-    number = size(150, 900)
+    number = size(150, 6000)
     body = {"model": "up:x/hang", "stream": True, "input": "<<m>>", "store": False}
     data = post(json.dumps(body).encode(), path=RESPONSES)
     await is_served(served.port)
