@@ -7,6 +7,7 @@ No I/O: the transports read the bytes and close what is abandoned. Source: spec 
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -239,11 +240,12 @@ class Turn:
             refusal=served.refusal,
         )
         response.extensions[INFO] = told
-        amend = tell(told)
+        amend, held = tell(told), weakref.ref(response)  # its stream holds this exchange
 
         def amended(source: str) -> None:
             fuller = replace(told, source=source)
-            response.extensions[INFO] = fuller
+            if (answer := held()) is not None:
+                answer.extensions[INFO] = fuller
             amend(fuller)
 
         self._amend = amended

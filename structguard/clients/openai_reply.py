@@ -29,7 +29,6 @@ from openai import (
     OpenAIError,
     Stream,
 )
-from openai._models import FinalRequestOptions
 from openai._response import APIResponse, AsyncAPIResponse
 
 from structguard.clients.call import BodyCall
@@ -70,7 +69,7 @@ class Exchange:
     must_hold_json: bool
     heals: bool
     raw: bool
-    options: FinalRequestOptions = field(repr=False)  # prompt and headers
+    url: str  # the path the SDK was asked for
     parser: Callable[[Any], Any] | NotGiven
     unfit: Exception | None = None
     response: httpx2.Response | None = None
@@ -194,7 +193,7 @@ class Exchange:
         )
 
     def _request(self) -> httpx2.Request:
-        return httpx2.Request("POST", f"{self.client.base_url}".rstrip("/") + self.options.url)
+        return httpx2.Request("POST", f"{self.client.base_url}".rstrip("/") + self.url)
 
     def peek(self, raw: Any) -> Any:
         """A raw response: looked at where its body was read, never changed."""

@@ -9,6 +9,7 @@ OpenAI and Azure. Everything else passes through. Source: DESIGN "Decisions", sp
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -121,14 +122,13 @@ class _Turn:
             response[self.cast_to] if self.heals and not (self.stream or self.raw) else self.cast_to
         )
 
-    def exchange(self, effect: Send[BodyCall]) -> Exchange:
-        """One send: its own options, so that the caller's are never changed."""
-        options = self.options.model_copy()
-        if effect.call is not self.call:
-            options.json_data = dict(effect.call.body)
-            options.extra_json = None
-            if effect.budget is not None:
-                options.timeout = effect.budget
+    def exchange(self, effect: Send[BodyCall]) -> tuple[Exchange, FinalRequestOptions]:
+        """
+        One send and its own options, so that the caller's are never changed.
+
+        The options hold the exchange and not the other way round: a cycle a call would leave all of
+        it to the collector.
+        """
         self.last = Exchange(
             call=effect.call,
             client=self.guard.client,
@@ -137,12 +137,17 @@ class _Turn:
             must_hold_json=self.guard.policy.on_unusable == "error",
             heals=self.heals,
             raw=self.raw,
-            options=options,
-            parser=options.post_parser,
+            url=self.options.url,
+            parser=self.options.post_parser,
         )
+        changes: dict[str, object] = {}
+        if effect.call is not self.call:
+            changes = {"json_data": dict(effect.call.body), "extra_json": None}
+            if effect.budget is not None:
+                changes["timeout"] = effect.budget
         if self.heals and (self.raw or not self.stream):  # an open stream is healed as it opens
-            options.post_parser = self.last.read
-        return self.last
+            changes["post_parser"] = self.last.read
+        return self.last, self.options.model_copy(update=changes)
 
     def sent(self, value: Any) -> Sent[Any]:
         """A send that came back."""
@@ -179,12 +184,21 @@ class _Turn:
 
 
 def _amender(told: Info, amend: Callable[[Info], None], value: object) -> Callable[[str], None]:
+    held = _weakly(value)  # the value holds its reader, which calls this
+
     def amended(source: str) -> None:
         fuller = replace(told, source=source)
-        attach(value, fuller)
+        attach(held(), fuller)
         amend(fuller)
 
     return amended
+
+
+def _weakly(value: object) -> Callable[[], object]:
+    try:
+        return weakref.ref(value)
+    except TypeError:  # a list, a dict: nothing can be attached to it either
+        return lambda: None
 
 
 def _untouched(call: BodyCall | None) -> None:
@@ -261,9 +275,9 @@ def _request(guard: ClientGuard, client: OpenAI) -> Callable[..., Any]:
         asked = turn.asked(APIResponse)
 
         def send(effect: Send[BodyCall]) -> Sent[Any]:
-            exchange = turn.exchange(effect)
+            exchange, asking = turn.exchange(effect)
             try:
-                reply = original(asked, exchange.options, stream=stream, stream_cls=stream_cls)
+                reply = original(asked, asking, stream=stream, stream_cls=stream_cls)
                 return turn.sent(exchange.take(reply))
             except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
                 return turn.failed(error)
@@ -292,11 +306,9 @@ def _async_request(guard: ClientGuard, client: AsyncOpenAI) -> Callable[..., Any
         asked = turn.asked(AsyncAPIResponse)
 
         async def send(effect: Send[BodyCall]) -> Sent[Any]:
-            exchange = turn.exchange(effect)
+            exchange, asking = turn.exchange(effect)
             try:
-                reply = await original(
-                    asked, exchange.options, stream=stream, stream_cls=stream_cls
-                )
+                reply = await original(asked, asking, stream=stream, stream_cls=stream_cls)
                 return turn.sent(await exchange.atake(reply))
             except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
                 return turn.failed(error)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeAlias, TypedDict, TypeVar, cast
+from typing import Generic, NamedTuple, Protocol, Self, TypeAlias, TypedDict, TypeVar, cast
 
 from structguard.events import (
     FormatIgnored,
@@ -78,8 +78,7 @@ class View(Protocol):
     def reset_prose(self, key: MemoKey) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Send(Generic[C]):
+class Send(NamedTuple, Generic[C]):
     """Send this call once. `budget` is the time left in seconds, None for the call's own."""
 
     call: C
@@ -113,8 +112,7 @@ class Forget:
 Effect: TypeAlias = Send[C] | Lease | Remember | Forget
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent(Generic[T]):
+class Sent(NamedTuple, Generic[T]):
     """
     What a send came to. Exactly one of `value` and `error` counts: an error means it failed.
 
@@ -132,8 +130,7 @@ class Sent(Generic[T]):
     left: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Served(Generic[T]):
+class Served(NamedTuple, Generic[T]):
     """The outcome of a guarded call: the value and how it was obtained."""
 
     value: T

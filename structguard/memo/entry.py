@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TypeAlias, get_args
 
 from structguard.errors import redact
@@ -37,7 +38,7 @@ def ends(wall: float, expiry: float | None, jitter: Jitter) -> float | None:
     return wall + expiry * (1.0 - JITTER + 2.0 * JITTER * jitter())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: what every hit asks for is kept beside
 class Entry:
     """
     What is known of one endpoint and model.
@@ -179,7 +180,7 @@ class Entry:
             return self.flag or "unknown"  # which no call carries
         return self.schema
 
-    @property
+    @cached_property
     def slot(self) -> Slot:
         """What it applies to: two entries with one slot are one entry, seen twice."""
         if self.verdict == "use_api":
@@ -215,7 +216,7 @@ class Entry:
             return self.schema == key.schema
         return self.scope is not Scope.COMBINATION or self.flag in key.flags
 
-    @property
+    @cached_property
     def refusal(self) -> Refusal:
         """The verdict it was made from."""
         return Refusal(self.scope, self.rule, self.feature, self.evidence, self.flag)

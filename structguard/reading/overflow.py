@@ -29,11 +29,15 @@ _FEW: Final = _SAMPLE // 64  # quotes and commas up to which there is next to no
 
 def overflows(raw: bytes, value: object) -> bool:
     """Whether a number of the text has become an infinity in the value read from it."""
-    quotes = raw.count(b'"', 0, _SAMPLE)
-    if (len(raw) <= _SAMPLE or quotes >= _MANY) and not _hinted_by_text(raw):
-        return False
-    few = quotes + raw.count(b",", 0, _SAMPLE) < _FEW
-    return (few or _hinted_by_dump(value)) and holds_infinity(value)
+    if len(raw) <= _SAMPLE:
+        kinds = raw.translate(_KINDS)
+        hinted = b"0e000" in kinds or (len(raw) > len(_LONG) and _LONG in kinds)
+    elif (quotes := raw.count(b'"', 0, _SAMPLE)) >= _MANY:
+        hinted = _hinted_by_text(raw) and _hinted_by_dump(value)
+    else:
+        few = quotes + raw.count(b",", 0, _SAMPLE) < _FEW
+        hinted = few or _hinted_by_dump(value)
+    return hinted and holds_infinity(value)
 
 
 def _hinted_by_text(raw: bytes) -> bool:

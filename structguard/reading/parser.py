@@ -49,10 +49,8 @@ def parse(
         ParseError: no value that can be used; `attempts` says what was tried.
         ValueError: a broken schema. TypeError: not an answer, or not a schema.
     """
-    text = answer.text if isinstance(answer, Completion) else answer
-    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"parse() takes text or a Completion, got {type(answer).__name__}")
-    target = Target.of(schema)
+    text = answer if isinstance(answer, str) else _text_of(answer)
+    target = None if schema is None else Target.of(schema)
     raw = encoded(text) if len(text) <= limit else None
     if len(text) > limit or (_size(text) if raw is None else len(raw)) > limit:
         raise ParseError("over_budget")
@@ -63,6 +61,12 @@ def parse(
     if target is None and "\\" not in text:  # the commonest case
         return Parsed(value, "json", True, (0, len(text)), warnings=warnings)
     return _whole(Job(text, target, reader, coerce, partial, markup, latex), value, warnings)
+
+
+def _text_of(answer: object) -> str:
+    if isinstance(answer, Completion):
+        return answer.text
+    raise TypeError(f"parse() takes text or a Completion, got {type(answer).__name__}")
 
 
 def _size(text: str) -> int:

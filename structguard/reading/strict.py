@@ -17,6 +17,7 @@ from structguard.reading.latex import latex_warning
 from structguard.reading.overflow import overflows
 
 _LARGE: Final = 65_536  # bytes from which on duplicate keys are looked for when somebody asks
+_OVERFLOW: Final = "a number is too large to be held"
 DUPLICATE = "duplicate keys in an object: the last value of each was taken"
 
 
@@ -46,36 +47,36 @@ def strict_bytes(text: str, raw: bytes | None) -> tuple[object, Sequence[str]]:
     """As `strict`, for a text that is `encoded` already."""
     if raw is None:
         raise NotStrict("a lone surrogate")
-    if raw[:3] == codecs.BOM_UTF8:
-        raw = raw[3:]
     large = len(raw) > _LARGE
     try:
-        value = load(raw, catch_duplicate_keys=not large)
-        warnings: Sequence[str] = Late(text) if large else ()
-    except NotStrict as error:
-        if not str(error).startswith("Detected duplicate key"):
-            raise
-        value = load(raw)
-        warnings = (DUPLICATE,)
+        value: object = jiter.from_json(raw, allow_inf_nan=False, catch_duplicate_keys=not large)
+    except ValueError as error:
+        return _once_more(text, raw, str(error))
     if overflows(raw, value):
-        raise NotStrict("a number is too large to be held")
-    return value, warnings
+        raise NotStrict(_OVERFLOW)
+    return value, Late(text) if large else ()
+
+
+def _once_more(text: str, raw: bytes, fault: str) -> tuple[object, Sequence[str]]:
+    """What jiter refuses and JSON allows: a byte order mark, duplicate keys."""
+    if raw.startswith(codecs.BOM_UTF8):
+        return strict_bytes(text[1:], raw[3:])
+    if not fault.startswith("Detected duplicate key"):
+        raise NotStrict(fault)
+    value = load(raw)
+    if overflows(raw, value):
+        raise NotStrict(_OVERFLOW)
+    return value, (DUPLICATE,)
 
 
 def load(
     raw: bytes,
     *,
-    catch_duplicate_keys: bool = False,
     partial_mode: Literal[True, False, "trailing-strings"] = False,
 ) -> object:
     """What jiter reads, without its checks; NotStrict with its words for what it does not read."""
     try:
-        return jiter.from_json(
-            raw,
-            allow_inf_nan=False,
-            catch_duplicate_keys=catch_duplicate_keys,
-            partial_mode=partial_mode,
-        )
+        return jiter.from_json(raw, allow_inf_nan=False, partial_mode=partial_mode)
     except ValueError as error:
         raise NotStrict(str(error)) from None
 
@@ -105,9 +106,7 @@ class Late(Sequence[str]):
             said = latex_warning(self._text)
             self._found = (said,) if said else ()
             try:
-                jiter.from_json(
-                    self._text.removeprefix("\ufeff").encode(), catch_duplicate_keys=True
-                )
+                jiter.from_json(self._text.encode(), catch_duplicate_keys=True)
             except ValueError:
                 self._found = (DUPLICATE, *self._found)
             self._text = None
