@@ -113,7 +113,11 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=0.3)
     parser.add_argument("--peers", action="store_true", help="other gateways too")
     parser.add_argument("--page", action="store_true", help="write docs/gateway-speed.md")
+    parser.add_argument("--only", default="", help="rows whose name contains this")
     asked = parser.parse_args(given)
+    cells = [cell for cell in (*PASSING, *REST) if asked.only in cell.name]
+    if not cells or (asked.page and asked.only):
+        parser.error("--only names no row, or the page would lack the others")
     for needed in ("cc", "taskset"):
         if shutil.which(needed) is None:
             raise SystemExit(f"this benchmark needs {needed}")
@@ -125,7 +129,7 @@ def main(given: Sequence[str] | None = None) -> None:
         _more_requests(upstream)
         servers = own_servers(stack, place, upstream)
         memory = {name: server.memory() for name, server in servers.items()}
-        rows = measured(tool, servers, upstream, (*PASSING, *REST), asked.rounds, asked.seconds)
+        rows = measured(tool, servers, upstream, cells, asked.rounds, asked.seconds)
         shown = [table(rows), _held(servers, memory)]
         if asked.peers:
             shown += _beside(tool, stack, place, upstream, servers["reference"], asked.seconds)

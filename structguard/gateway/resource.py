@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 
 from structguard.gateway.thoughts import sealed
@@ -37,9 +38,22 @@ _ECHOED: Mapping[str, object] = {
 """Request fields that stand in the resource as they were asked, with their defaults."""
 
 
+_random: deque[str] = deque()
+os.register_at_fork(after_in_child=_random.clear)
+
+
 def new_id(prefix: str = "resp") -> str:
-    """A fresh id that nobody can guess; an item's holds its response's."""
-    return f"{prefix}_{os.urandom(16).hex()}"
+    """
+    A fresh id that nobody can guess; an item's holds its response's.
+
+    Drawn 256 at a time: each call to the kernel lets another thread of the process in between.
+    """
+    try:
+        return f"{prefix}_{_random.pop()}"
+    except IndexError:
+        drawn = os.urandom(16 * 256).hex()
+        _random.extend(drawn[at : at + 32] for at in range(32, len(drawn), 32))
+        return f"{prefix}_{drawn[:32]}"
 
 
 def replaced(text: bytes, old: object, new: str) -> bytes | None:

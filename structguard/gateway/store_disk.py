@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,6 +41,16 @@ class SizedDisk(TextDisk):
         return len(str(text).encode()), mode, filename, text
 
 
+@dataclass(slots=True)
+class Text:
+    """One text on its way to the disk; what went wrong, once it is written or is not."""
+
+    key: str
+    text: str
+    written: bool = False
+    failure: StoreFailure | None = None
+
+
 class ResponseCache(TextCache):
     """Texts with a bound on their bytes and their age."""
 
@@ -46,17 +58,22 @@ class ResponseCache(TextCache):
         super().__init__(directory)
         self._disk = SizedDisk(directory)
 
-    def keep(self, key: str, text: str, *, limit: int, before: float | None) -> None:
-        """Set one text; drop what was written `before`, and the oldest over the limit."""
+    def keep(self, texts: Sequence[Text], *, limit: int, before: float | None) -> None:
+        """
+        Set these texts; drop what was written `before`, and the oldest over the limit.
+
+        A text set again gets a new row, so that the order of the rows is the order of time: what is
+        to go stands at the front, however much is kept.
+        """
         with self.transaction():
-            self.put(key, text)
+            for text in texts:
+                self._execute("DELETE FROM Cache WHERE key = ? AND raw = 1", (text.key,))
+                self.put(text.key, text.text)
             if before is not None:
-                self._execute("DELETE FROM Cache WHERE store_time <= ?", (before,))
-            while self._bytes() > limit:
-                self._execute(
-                    "DELETE FROM Cache WHERE rowid IN"
-                    " (SELECT rowid FROM Cache ORDER BY store_time, rowid LIMIT 1)"
-                )
+                self._drop_while(lambda time, _: time <= before)
+            over = self._bytes() - limit
+            if over > 0:
+                self._drop_while(lambda _, freed: freed < over)
 
     def kept(self, key: str, since: float) -> str | None:
         """The text of a key that was written after `since`."""
@@ -66,6 +83,18 @@ class ResponseCache(TextCache):
             (key, since),
         ).fetchall()
         return rows[0][0] if rows else None
+
+    def _drop_while(self, goes: Callable[[float, int], bool]) -> None:
+        """Drop the oldest rows one after the other while they go: by their time, by bytes freed."""
+        freed, last = 0, None
+        rows = self._execute("SELECT rowid, store_time, size FROM Cache ORDER BY rowid")
+        for row, written, size in rows:  # read one by one: nearly always the first one stays
+            if not goes(written, freed):
+                break
+            last, freed = row, freed + size
+        rows.close()
+        if last is not None:
+            self._execute("DELETE FROM Cache WHERE rowid <= ?", (last,))
 
     def _bytes(self) -> int:
         rows = self._execute("SELECT value FROM Settings WHERE key = 'size'").fetchall()
@@ -87,6 +116,7 @@ class DiskStore:
         self._cache: ResponseCache | None = None
         self._inode = 0
         self._swept = 0.0
+        self._waiting: deque[Text] = deque()
 
     async def get(self, scope: str, id: str, /) -> Stored | None:  # noqa: A002
         """The turn, if it is there and has not expired."""
@@ -96,14 +126,11 @@ class DiskStore:
 
     async def put(self, scope: str, id: str, stored: Stored, /) -> None:  # noqa: A002
         """Keep a turn; the oldest make room."""
-        text, key, now = encode(stored), key_of(scope, id), self._wall()
+        text = encode(stored)
         fits(len(text), self._limit, self.name)
-        before = None
-        if not self._swept <= now < self._swept + SWEEP_EVERY:
-            self._swept, before = now, now - self._expiry
-        await self._ask(
-            lambda cache: cache.keep(key, text.decode(), limit=self._limit, before=before)
-        )
+        waiting = Text(key_of(scope, id), text.decode())
+        self._waiting.append(waiting)
+        await self._clerk.run(lambda: self._write(waiting))
 
     async def delete(self, scope: str, id: str, /) -> bool:  # noqa: A002
         """Whether there was such a turn."""
@@ -123,9 +150,29 @@ class DiskStore:
         await self._clerk.aclose()
 
     async def _ask(self, work: Callable[[ResponseCache], T]) -> T:
-        return await self._clerk.run(lambda: self._do(work))
+        try:
+            return await self._clerk.run(lambda: self._do(work))
+        except StoreFailure as failure:
+            raise _told(self.name, failure) from failure
 
     # --- in the thread -------------------------------------------------------------------------
+
+    def _write(self, text: Text) -> None:
+        """Write all that waits in one transaction: the busier, the cheaper; each hears of its own."""
+        if not text.written:
+            texts = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            now, before = self._wall(), None
+            if not self._swept <= now < self._swept + SWEEP_EVERY:
+                self._swept, before = now, now - self._expiry
+            failure = None
+            try:
+                self._do(lambda cache: cache.keep(texts, limit=self._limit, before=before))
+            except StoreFailure as error:
+                failure = error
+            for each in texts:
+                each.written, each.failure = True, failure
+        if text.failure is not None:
+            raise _told(self.name, text.failure) from text.failure
 
     def _do(self, work: Callable[[ResponseCache], T]) -> T:
         opened = self._cache is not None
@@ -136,7 +183,7 @@ class DiskStore:
             failure = judge(error, self.path, opened=opened, inode=self._inode)
             if failure.lasting:
                 self._close()
-            raise _told(self.name, failure) from error
+            raise failure from error
 
     def _open(self) -> ResponseCache:
         """The connection; a new one when the file is no longer the one it was opened on."""

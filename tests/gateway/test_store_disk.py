@@ -16,7 +16,7 @@ import pytest
 
 from structguard.gateway.clerk import Clerk
 from structguard.gateway.store import StoreTrouble, open_store
-from structguard.gateway.store_disk import DiskStore
+from structguard.gateway.store_disk import DiskStore, ResponseCache, Text
 from structguard.gateway.stored import key_of
 from tests.gateway.test_store import DAY, MIB, Wall, turn
 
@@ -159,3 +159,54 @@ async def test_what_was_asked_is_done_before_a_cancelled_caller_goes_on() -> Non
         await clerk.run(work)
     assert done == ["work"]
     await clerk.aclose()
+
+
+def steps(cache: ResponseCache, many: int, *, limit: int, before: float | None) -> int:
+    """SQLite's own steps (in tens) of one more text where there are many."""
+    cache.keep([Text(f"k{at}", "x" * 100) for at in range(many)], limit=limit, before=None)
+    counted = [0]
+    connection: sqlite3.Connection = vars(type(cache).__mro__[-2])["_con"].fget(cache)
+
+    def count() -> int:
+        counted[0] += 1
+        return 0
+
+    connection.set_progress_handler(count, 10)
+    cache.keep([Text("one more", "x" * 100)], limit=limit, before=before)
+    connection.set_progress_handler(None, 0)
+    return counted[0]
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_one_more_turn_costs_the_same_however_many_are_kept(full: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    few, many = (
+        steps(cache, count, limit=count * 100 if full else MIB, before=1.0)
+        for count in (20, 2_000)
+        for cache in [ResponseCache(str(tmp_path / str(count)))]
+    )
+    assert many < 2 * few
+
+
+def test_a_text_set_again_is_the_newest(tmp_path: Path) -> None:
+    cache = ResponseCache(str(tmp_path))
+    for key in ("a", "b", "a", "c"):
+        cache.keep([Text(key, "x" * 100)], limit=200, before=None)
+    assert [cache.kept(key, 0.0) is not None for key in "abc"] == [True, False, True]
+    cache.close()
+
+
+async def test_turns_that_wait_together_are_all_told_of_a_failure(tmp_path: Path) -> None:
+    store = disk(tmp_path / "home")
+    (tmp_path / "home").write_text("no directory")
+    failed: list[str] = []
+
+    async def put(name: str) -> None:
+        with pytest.raises(StoreTrouble) as caught:
+            await store.put("a", name, turn())
+        failed.append(str(caught.value))
+
+    async with anyio.create_task_group() as tasks:
+        for at in range(8):
+            tasks.start_soon(put, f"x{at}")
+    assert len(failed) == 8
+    await store.aclose()
