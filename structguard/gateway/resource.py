@@ -78,7 +78,7 @@ class Started:
     __slots__ = ("_id", "asked", "created", "model", "schema")
 
     def __init__(self, asked: Mapping[str, object], model: str, *, schema: bool = False) -> None:
-        self.asked = asked
+        self.asked: Mapping[str, object] = asked
         self.model: str = model
         self.schema: bool = schema
         self.created: int = now()
