@@ -7,7 +7,7 @@ Guarded both ways. Source: spec gateway "Config", spec chain C18.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from structguard.gateway.translate import fitted
 from structguard.gateway.turn import RAW, Mode, Turn
 from structguard.gateway.whole import RawReply
 from structguard.guard import Guard
+from structguard.refusal import RequestFacts
 from structguard.service import EventStream, Provider, Status
 from structguard.types import Api, Completion, Finished, Kind, Request, StreamEvent
 
@@ -34,6 +35,9 @@ class Named:
         self._provider = provider
         self.id = name
         self.attempts: int | None = getattr(provider, "attempts", None)
+        told: Callable[..., RequestFacts] | None = getattr(provider, "facts_of", None)
+        if told is not None:  # what a refusal is judged by: the provider knows best
+            self.facts_of: Callable[..., RequestFacts] = told
 
     @property
     def base_url(self) -> str:
