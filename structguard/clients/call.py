@@ -42,6 +42,7 @@ class BodyCall:
     _first: BodyCall | None = field(default=None, repr=False)  # what a changed call was made from
     _facts: RequestFacts | None = field(default=None, repr=False)
     _key: MemoKey | None = field(default=None, repr=False)
+    _place: Place | None = field(default=None, repr=False)
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -71,10 +72,13 @@ class BodyCall:
     @property
     def place(self) -> Place:
         """The memo's second level: all that most look-ups ask."""
-        kind: FormatKind = (
-            "json_schema" if isinstance(self.resolve(), JsonSchema) else "json_object"
-        )
-        return (self.base_url, self.api, kind, routing_digest(self.body.get("provider")))
+        if self._place is None:
+            kind: FormatKind = (
+                "json_schema" if isinstance(self.resolve(), JsonSchema) else "json_object"
+            )
+            routing = routing_digest(self.body.get("provider"))
+            self._place = (self.base_url, self.api, kind, routing)
+        return self._place
 
     @property
     def key(self) -> MemoKey:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import httpx2
@@ -118,9 +119,8 @@ class _Turn:
 
     def asked(self, response: Any) -> Any:
         """What the SDK is asked for: its response object, where the reply is ours to look into."""
-        return (
-            response[self.cast_to] if self.heals and not (self.stream or self.raw) else self.cast_to
-        )
+        whole = self.heals and not (self.stream or self.raw)
+        return _response_of(response, self.cast_to) if whole else self.cast_to
 
     def exchange(self, effect: Send[BodyCall]) -> tuple[Exchange, FinalRequestOptions]:
         """
@@ -147,7 +147,9 @@ class _Turn:
                 changes["timeout"] = effect.budget
         if self.heals and (self.raw or not self.stream):  # an open stream is healed as it opens
             changes["post_parser"] = self.last.read
-        return self.last, self.options.model_copy(update=changes)
+        asking = self.options.model_copy()
+        vars(asking).update(changes)  # setting a model's fields one by one is dear
+        return self.last, asking
 
     def sent(self, value: Any) -> Sent[Any]:
         """A send that came back."""
@@ -181,6 +183,11 @@ class _Turn:
         if self.refused is None:
             raise exchange.unfit
         raise exchange.unfit from self.refused
+
+
+@lru_cache(maxsize=64)
+def _response_of(response: Any, cast_to: Any) -> Any:
+    return response[cast_to]
 
 
 def _amender(told: Info, amend: Callable[[Info], None], value: object) -> Callable[[str], None]:
