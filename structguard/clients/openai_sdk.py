@@ -29,12 +29,12 @@ from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, te
 from structguard.memo import Memo
 from structguard.memo.keys import endpoint_id
 from structguard.options import Policy
+from structguard.refusal import names_format
 from structguard.service import Clock
 from structguard.types import as_mapping
 
 _MARK = "__structguard__"
 _REPLACED = ("request", "copy", "with_options")
-_FORMAT_AT = {"chat": "response_format", "responses": "text"}
 _UNREAD = (str, bytes, httpx2.Response)  # what `client.post` may be asked for instead of a reply
 
 
@@ -72,11 +72,10 @@ class ClientGuard:
         body = as_mapping(options.json_data)
         if body is None:
             return None
-        guardable = has_format(body, api)
         extra = options.extra_json
         if extra:  # the SDK merges it over the body; a format in it is the operator's own
-            guardable = guardable and _FORMAT_AT[api] not in extra
             body = {k: v for k, v in {**body, **extra}.items() if not isinstance(v, Omit)}
+        guardable = has_format(body, api) and not (extra and names_format(extra))
         base_url = self.endpoint()
         return BodyCall(
             provider=base_url,

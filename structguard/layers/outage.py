@@ -50,8 +50,8 @@ def rule_of(error: BaseException) -> KindRule:
 
 def kind_of(error: BaseException) -> Kind | None:
     """
-    The kind of an exception; None when it is neither ours, nor carries an HTTP status, nor is
-    named like a network error or a time-out.
+    The kind of an exception; None when it is neither ours, nor carries a response, nor is named
+    like a network error or a time-out.
     """
     if isinstance(error, ProviderError):
         return error.kind
@@ -59,7 +59,7 @@ def kind_of(error: BaseException) -> Kind | None:
         return None
     status = _status(error)
     if status is None:
-        return _kind_by_name(error)
+        return Kind.BAD_RESPONSE if _is_of_success(error) else _kind_by_name(error)
     if _refuses_format(error):
         return Kind.FORMAT_REFUSED
     if status >= 500:
@@ -100,6 +100,12 @@ def _status(error: BaseException) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
             return value
     return None
+
+
+def _is_of_success(error: BaseException) -> bool:
+    """Whether it complains of a reply that came with a 2xx: the SDK could not read it."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return isinstance(status, int) and 200 <= status <= 299
 
 
 def _kind_by_name(error: Exception) -> Kind | None:

@@ -168,6 +168,15 @@ def test_a_format_in_extra_body_is_the_operators_own(client: OpenAI, upstream: U
     assert len(upstream.bodies) == 1
 
 
+def test_a_format_of_another_vendor_s_field_in_extra_body_is_the_operators_own(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    upstream.answers((400, REFUSED))
+    with pytest.raises(openai.BadRequestError):
+        ask(client, extra_body={"guided_json": {"type": "object"}})
+    assert len(upstream.bodies) == 1
+
+
 def test_an_error_that_is_no_refusal_is_the_sdks_own(client: OpenAI, upstream: Upstream) -> None:
     upstream.answers((401, {"error": {"message": "bad key", "code": "invalid_api_key"}}))
     with pytest.raises(openai.AuthenticationError) as caught:
