@@ -9,9 +9,8 @@ OpenAI and Azure. Everything else passes through. Source: DESIGN "Decisions", sp
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +23,7 @@ from openai._response import APIResponse, AsyncAPIResponse
 from structguard.clients.bodies import api_of, has_format
 from structguard.clients.call import BodyCall
 from structguard.clients.openai_reply import Exchange
+from structguard.clients.openai_state import amender, state_of_copy
 from structguard.events import Observer
 from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, tell
 from structguard.memo import Memo
@@ -34,7 +34,7 @@ from structguard.service import Clock
 from structguard.types import as_mapping
 
 _MARK = "__structguard__"
-_REPLACED = ("request", "copy", "with_options")
+_REPLACED = ("request", "copy", "with_options", "__getstate__")
 _UNREAD = (str, bytes, httpx2.Response)  # what `client.post` may be asked for instead of a reply
 
 
@@ -176,7 +176,7 @@ class _Turn:
         attach(served.value, told)
         amend = tell(told)
         if self.raw or self.stream:
-            exchange.on_source = _amender(told, amend, served.value)
+            exchange.on_source = amender(told, amend, served.value)
         if exchange.unfit is None:
             return served.value
         if self.refused is None:
@@ -187,24 +187,6 @@ class _Turn:
 @lru_cache(maxsize=64)
 def _response_of(response: Any, cast_to: Any) -> Any:
     return response[cast_to]
-
-
-def _amender(told: Info, amend: Callable[[Info], None], value: object) -> Callable[[str], None]:
-    held = _weakly(value)  # the value holds its reader, which calls this
-
-    def amended(source: str) -> None:
-        fuller = replace(told, source=source)
-        attach(held(), fuller)
-        amend(fuller)
-
-    return amended
-
-
-def _weakly(value: object) -> Callable[[], object]:
-    try:
-        return weakref.ref(value)
-    except TypeError:  # a list, a dict: nothing can be attached to it either
-        return lambda: None
 
 
 def _untouched(call: BodyCall | None) -> None:
@@ -218,7 +200,8 @@ def guard_client(
     """
     Guard this client in place; a client already guarded is left as it is.
 
-    Copies made with `copy` or `with_options` are guarded with the same memo and policy.
+    Copies made with `copy` or `with_options` are guarded with the same memo and policy; one made by
+    `copy.copy` is a plain client of its own.
 
     Raises:
         TypeError: not an OpenAI or AsyncOpenAI (Azure included).
@@ -249,7 +232,9 @@ def guard_client(
         guard_client(copied, memo=memo, policy=policy, observer=observer, clock=clock)
         return copied
 
-    vars(client).update({"request": request, "copy": copy, "with_options": copy, _MARK: guard})
+    ours: dict[str, Any] = {"request": request, "copy": copy, "with_options": copy, _MARK: guard}
+    ours["__getstate__"] = state_of_copy(client, without=(*_REPLACED, _MARK), back=guard.before)
+    vars(client).update(ours)
 
 
 def unguard_client(client: object) -> None:
