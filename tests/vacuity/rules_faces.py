@@ -61,8 +61,8 @@ MUTATIONS = [
     one(
         "wrap guards a format of the operator's own",
         SDK,
-        "guardable = guardable and _FORMAT_AT[api] not in extra",
-        "guardable = guardable or _FORMAT_AT[api] in extra",
+        "guardable = has_format(body, api) and not (extra and names_format(extra))",
+        "guardable = has_format(body, api)",
         WRAP,
         "operators_own",
     ),
@@ -77,8 +77,8 @@ MUTATIONS = [
     one(
         "wrap changes the caller's options",
         SDK,
-        "            options.json_data = dict(effect.call.body)\n",
-        "            self.options.json_data.clear()\n",
+        '            changes = {"json_data"',
+        '            self.options.json_data.clear()\n            changes = {"json_data"',
         WRAP,
         "second_request_is or callers_options",
     ),

@@ -63,8 +63,8 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "disk-is-bounded",
         "store_disk",
-        "            while self._bytes() > limit:",
-        "            while False:",
+        "            if over > 0:",
+        "            if False:",
         "test_store.py::test_the_oldest_make_room_once_the_limit_is_reached[asyncio-disk]",
     ),
     _rule(
@@ -84,8 +84,8 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "expired-turns-leave-the-disk",
         "store_disk",
-        "DELETE FROM Cache WHERE store_time <= ?",
-        "DELETE FROM Cache WHERE store_time <= 0 * ?",
+        "lambda time, _: time <= before",
+        "lambda time, _: False",
         "test_store_disk.py::test_expired_turns_leave_the_disk_with_the_next_one",
     ),
     _rule(
