@@ -75,10 +75,10 @@ MUTATIONS = [
         "copies or unwrapping",
     ),
     one(
-        "wrap changes the caller's options",
+        "wrap sends the second request as the first",
         SDK,
-        '            changes = {"json_data"',
-        '            self.options.json_data.clear()\n            changes = {"json_data"',
+        '"json_data": dict(effect.call.body), ',
+        "",
         WRAP,
         "second_request_is or callers_options",
     ),
