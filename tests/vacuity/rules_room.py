@@ -10,7 +10,7 @@ _STORE = "structguard/gateway/store_disk.py"
 MUTATIONS: list[Mutation] = [
     Mutation(
         "room: a wrapped client's raw reply holds itself",
-        "structguard/clients/openai_sdk.py",
+        "structguard/clients/openai_state.py",
         "        return weakref.ref(value)",
         "        return lambda: value",
         (_CYCLES, "-k", "wrap and raw and accept"),
