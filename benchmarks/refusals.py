@@ -17,7 +17,7 @@ from structguard.refusal import detect_refusal
 from structguard.refusal.rules import OTHER_RULES, RULES
 from structguard.refusal.statements import CAP
 from structguard.types import Refusal
-from tests.refusal.corpus import Row, rows
+from tests.refusal.corpus import Row, reported, rows
 from tests.refusal.test_hostile import HOSTILE
 
 RUNS = 7
@@ -100,10 +100,12 @@ def print_times(asked: list[Row]) -> None:
 
 
 def main() -> None:
-    asked = [row for row in rows() if row.asked]
-    print_rules(asked)
-    print_bars(asked)
-    print_times(asked)
+    asked, more = [row for row in rows() if row.asked], list(reported())
+    print_rules([*asked, *more])
+    for title, table in (("the table of the rules", asked), ("bodies reported since", more)):
+        print(f"{title}: {len(table)} rows")
+        print_bars(table)
+    print_times([*asked, *more])
 
 
 if __name__ == "__main__":

@@ -144,6 +144,10 @@ NEVER: tuple[tuple[str, Words], ...] = (
             ),
             ("schema for ", r"\bschema for (?:the )?(?:function|tool)\b"),
             (
+                "function|tool",
+                r"\b(?:function|tool) '[^']{1,64}'(?:'s|:| has| uses| contains)? (?:an? )?(?:invalid|parameters?|schema|input|json schema|definition)\b",
+            ),
+            (
                 "function.parameters|schema|tool",
                 r"\binput_?schema\b|\bfunction\.parameters\b|\btool_?spec\b",
             ),
@@ -160,6 +164,8 @@ NEVER: tuple[tuple[str, Words], ...] = (
     (
         "malformed_body",
         Words(
+            ("schema", r"\b(?:request|body|payload|input)(?:'s)? schema\b"),
+            ("of at '/'", r"\b(?:one|any|all)of at '/'"),
             (
                 "formed|valid",
                 r"\b(?:request|payload|body|input)\b.{0,20}\b(?:is |was )?(?:not|n't|in)[ -]?(?:a )?(?:valid|well[ -]formed) ?json\b",
@@ -183,8 +189,21 @@ NEVER: tuple[tuple[str, Words], ...] = (
         ),
     ),
     (
+        "safety",
+        Words(
+            (
+                "blocked|filtered|flagged",
+                r"\b(?:blocked|filtered|flagged) (?:\w+ ){0,3}?(?:by|due to|because of|for|as)\b.{0,40}\b(?:safety|polic|content|harm|prohibited|moderation|recitation)",
+            ),
+        ),
+    ),
+    (
         "failed_generation",
         Words(
+            (
+                "fail",
+                r"\bfail\w*\b.{0,40}\b(?:model|generated|assistant|llm|completion)(?:'s)? (?:\w+ )?(?:json|output|text|content|response|answer|reply|generation)\b(?![ _-](?:formats?|schemas?|config))",
+            ),
             (
                 "failed_generation|json_validate_failed|tool_use_failed",
                 r"\b(?:json_validate_failed|failed_generation|tool_use_failed)\b",

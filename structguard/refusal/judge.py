@@ -153,9 +153,11 @@ def _judge(
         return None
     lines = list(_lines(body.statements, sent, api))
     finding = _weightiest(lines, explicit=code == 405)
-    if finding is not None and finding.rule.scope is Scope.SCHEMA:
-        return _verdict(finding, sent, flags)
     listed, evidence = _listed(lines)
+    if finding is not None and finding.rule.scope is Scope.SCHEMA:
+        others = listed & {"json_schema", "json_object", "text"}
+        if not (finding.rule.wordless and others and sent not in listed):
+            return _verdict(finding, sent, flags)
     if sent in listed:
         return None  # the endpoint takes the type: our block was malformed
     if evidence is not None and code != 405:

@@ -144,7 +144,8 @@ _INSIDE = re.compile(
       (?:(?:[./\[]|\s?->\s?|\]\.?)+[\w$]{1,60}){1,40}"""
 )
 _OTHER = re.compile(
-    r"""(?ix)\b(?:messages|tools|contents|input|functions)(?:\[\d|[./]\d) | \#/(?:messages|tool_?config|contents)/"""
+    r"""(?ix)\b(?:messages|tools|contents|input|functions)(?:\[\d|[./]\d)
+      | \#/(?:properties/)?(?:messages|tools|tool_?config|contents|prompt)\b"""
 )
 
 

@@ -25,7 +25,15 @@ from structguard.refusal.schema_words import (
     SCHEMA_WORD,
 )
 from structguard.refusal.text import Words, plain, spaced
-from structguard.refusal.words import ENGINE, FEATURES, TOGETHER, UNKNOWN, UNSUPPORTED, WITHHELD
+from structguard.refusal.words import (
+    ENGINE,
+    FEATURES,
+    STARTUP,
+    TOGETHER,
+    UNKNOWN,
+    UNSUPPORTED,
+    WITHHELD,
+)
 from structguard.types import FormatKind, Scope
 
 
@@ -89,6 +97,7 @@ class Rule:
     scope: Scope
     holds: Callable[[Sentence], bool]
     explicit: bool = False
+    wordless: bool = False  # read from a path alone: a list of format types outweighs it
     one_vendor: str = ""  # why the row stays although one vendor's bodies alone need it
 
 
@@ -107,8 +116,13 @@ def _schema(*patterns: Words) -> Callable[[Sentence], bool]:
 
 
 def _engine(sentence: Sentence) -> bool:
-    named = sentence.feature is not None or "grammar" in sentence.plain
-    return named and ENGINE.search(sentence.spaced) is not None
+    if sentence.feature is None and "grammar" not in sentence.plain:
+        return False
+    if ENGINE.search(sentence.spaced):
+        return True
+    # An engine that starts with our grammar and stumbles over it is there: the schema is at fault.
+    ours = sentence.about_schema and SCHEMA_COMPILE.search(sentence.bare) is not None
+    return not ours and STARTUP.search(sentence.spaced) is not None
 
 
 def _keyword(sentence: Sentence) -> bool:
@@ -148,6 +162,7 @@ RULES: tuple[Rule, ...] = (
         "schema_location",
         Scope.SCHEMA,
         _schema_place,
+        wordless=True,
         one_vendor="a path decides whatever is said; the others also name a keyword",
     ),
     Rule("not_supported", Scope.CAPABILITY, _verb(UNSUPPORTED), explicit=True),

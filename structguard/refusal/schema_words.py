@@ -26,11 +26,11 @@ KEYWORD = Words(
 )
 QUOTED_KEYWORD = re.compile(
     r"'(?:required|properties|items|enum|const|default|pattern|minimum|maximum|definitions|examples"
-    r"|contains|nullable|discriminator|\$\w{1,20})'"
+    r"|contains|nullable|discriminator|\$\w{1,20})'|\b(?:any|one|all)_of\b"
 )
 COMPLAINT = re.compile(
     rf"\bnot\b|n't\b|\bun{SUPPORT}|\bunsupported|\binvalid|\bmust\b|\bshould\b|\brequired\b|\bunknown|\bunrecogni"
-    r"|\bunexpected|\bunimplemented|\bdisallow|\bforbidden|\bmissing|\bcannot|\bonly\b|\bexceed|\btoo\b"
+    r"|\bunexpected|\bunimplemented|\bdisallow|\bforbidden|\bmissing|\bcannot|\bunable\b|\bonly\b|\bexceed|\btoo\b"
     r"|\bextra\b|\bplease\b|不支持|必须|无效|缺少|不能|错误"
 )
 CONTEXT = re.compile(r"\bin context ?= ?\(")
@@ -46,7 +46,7 @@ SCHEMA_INVALID = Words(
         "grammar|schema",
         r"\b(?:invalid|malformed|incorrect|illegal|bad|broken|not a valid|not valid|unresolvable) '?(?:json[ _])?(?:schema|grammar)\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
     ),
-    ("grammar|schema", r"\b(?:unsupported|unknown) (?:schema|grammar)\b(?! ?mode)"),
+    ("grammar|schema", r"\b(?:unsupported|unknown|unrecogni[sz]ed) (?:schema|grammar)\b(?! ?mode)"),
     (
         "grammar|schema",
         r"(?<![_\w])(?:schema|grammar)s?'? (?:\S+ ){0,3}?(?:is|are|was|were) (?:\w+ ){0,2}?(?:invalid|malformed|not valid|not a valid|illegal|incorrect|empty)\b(?! (?:response|format|output|option|value|type|param|with|for))",
@@ -91,7 +91,6 @@ SCHEMA_INVALID = Words(
         "schema|无效的|模式",
         r"(?:schema|模式).{0,10}(?:无效|不合法|有误|格式错误|错误)|无效的.{0,6}schema",
     ),
-    ("could not understand the instance", r"\bcould not understand the instance\b"),
 )
 SCHEMA_SIZE = Words(
     (
@@ -118,6 +117,14 @@ SCHEMA_COMPILE = Words(
     (
         "can't|cannot|could not|error|failed to|failure|unable to",
         r"\b(?:could not|cannot|can't|failed to|unable to|error|error while|failure) (?:\w+ )?(?:compil|convert|pars|build|translat|resolv|understand)\w*\b.{0,40}\b(?:(?<!_)schema|grammar|regex|regular expression|pattern|fsm|ref)\b",
+    ),
+    (
+        "can't|cannot|could not|failed to|unable to",
+        (
+            r"(?<![_\w])schemas?\b.{0,60}\b(?:could not|cannot|can't|failed to|unable to)"
+            r" (?:compile|convert|encode|express|interpret|represent|resolve|translate|understand)"
+            r" (?:the |this |an? )?(?:enum|instance|type|propert|keyword|value|const|union|item|definition|field)"
+        ),
     ),
     (
         "pattern|regex|regular expression",

@@ -58,6 +58,10 @@ _FRAMED = re.compile(r"(?m)\A(?::.*\n|\s)*(?:(?:event|id|retry):.*\n)*data:")
 _JSONISH = re.compile(r"""[{\[]\s{0,99}["'{\[]""")
 _LINE = re.compile(r"[\r\n]+")
 _HANGING = re.compile(r":[ \t]*[\r\n]+[ \t]*[-*•]?[ \t]*")
+_PLACED = re.compile(
+    r"(?m)^(\w[\w.\[\]]{0,120}(?: ?-> ?[\w.\[\]]{1,80}){0,20})[ \t]*\r?\n[ \t]{2,20}(?=\S)"
+)
+"""A path on a line of its own with the complaint indented below, as pydantic prints its errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +197,7 @@ class _Reader:
         if len(text) > LONGEST:
             text = text[: LONGEST * 3 // 4] + "\n" + text[-LONGEST // 4 :]
         text = _without_echo(text)
-        text = _HANGING.sub(": ", text)
+        text = _PLACED.sub(r"\1: ", _HANGING.sub(": ", text))
         lines = [line.strip() for line in _LINE.split(text)] if text else []
         for line in lines or ([""] if silent else []):
             if (line or silent) and len(self.found) < STATEMENTS:

@@ -78,7 +78,11 @@ FEATURES: tuple[tuple[str, Words], ...] = (
             ("xgrammar", r"\bxgrammar\b"),
             ("llguidance", r"\bllguidance\b"),
             ("outlines", r"\boutlines\b"),
-            ("grammar", r"\bgrammar[ -](?:based|constrained|guided|backend|engine|sampling|mode)"),
+            (
+                "grammar",
+                r"\bgrammar[ -](?:based|constrain(?:ed|ts?)|guided|backend|engine|sampling|mode)",
+            ),
+            ("grammar", r"(?:\A|: )'?grammars?'? (?:support )?(?:is|are)\b"),
             (
                 "strained|trolled",
                 r"\b(?:constrained|controlled)[ -](?:decoding|generation|output|sampling)",
@@ -178,8 +182,8 @@ WITHHELD = Words(
         r"(?:不可用|未启用|未开启|未开通|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
     ),
     (
-        "参数不合法|参数不正确|参数有误|参数错误|非法参数",
-        r"(?:参数错误|参数有误|非法参数|参数不正确|参数不合法)",
+        "参数不合法|参数不正确|参数有误|参数错误|参数非法|非法参数",
+        r"(?:参数错误|参数有误|参数非法|非法参数|参数不正确|参数不合法)",
     ),
     (
         "llegal|nvalid ",
@@ -222,7 +226,7 @@ TOGETHER = Words(
     ("only one of", r"\bonly one of\b"),
     (
         "alongside|at once|both|combin|concurrent|in conjunction|same time|simultaneous|together",
-        r"\b(?:cannot|can't|can not|could not|may not|must not|not|unable)\b.{0,40}\b(?:combin|together|simultaneous|same time|at once|alongside|in conjunction|concurrent|both)",
+        r"\b(?:cannot|can't|can not|could not|may not|must not|not|unable)\b.{0,80}\b(?:combin|together|simultaneous|same time|at once|alongside|in conjunction|concurrent|both)",
     ),
     (
         "clash|conflict|exclusive|incompatible",
@@ -246,12 +250,15 @@ ENGINE = Words(
         r"\b(?:backend|engine|library|package|module)\b.{0,30}\b(?:missing|none|unavailable|not available|not found|not installed|disabled)",
     ),
     (
-        "fail",
-        r"\b(?:import|load|initiali[sz]e|start)\w*\b.{0,30}\bfail|\bfail\w* to (?:import|load|initiali[sz]e|start)",
-    ),
-    (
         "need|require",
         r"\b(?:needs?|requires?) (?:\w+[ .]){0,3}?\w* ?(?:grammar|engine|backend|library|package|gguf)\b",
+    ),
+)
+
+STARTUP = Words(
+    (
+        "fail",
+        r"\b(?:import|load|initiali[sz]e|start)\w*\b.{0,30}\bfail|\bfail\w* to (?:import|load|initiali[sz]e|start)",
     ),
 )
 
@@ -260,7 +267,8 @@ FLAGS: tuple[tuple[Flag, re.Pattern[str]], ...] = (
     (
         "tools",
         re.compile(
-            r"\b(?:tools?(?:[ -]?(?:use|call\w*|choice|config))?+|functions?(?:[ -]?(?:call\w*|declarations?))?+)\b(?! instead)|工具|函数调用"
+            r"\b(?:tools?(?:[ -]?(?:use|call\w*|choice|config))?+|functions?(?:[ -]?(?:call\w*|declarations?))?+)\b(?! instead)"
+            r"|\b(?:web|google|file)[ -]?search\b|\bcode[ -](?:interpreter|execution)\b|工具|函数调用"
         ),
     ),
     ("stream", re.compile(r"\bstream(?:ing|ed|s)?\b|流式")),

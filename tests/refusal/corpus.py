@@ -1,13 +1,21 @@
-"""The table of real bodies, read as its rules say (which rows are put to the detector, and how)."""
+"""
+The tables of real bodies, read as their rules say (which rows are put to the detector, and how).
+
+`rows()` is the table the rules were made with; `reported()` are further bodies from public reports,
+each with its source, whose verdict was written down before the detector saw them.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-TABLE = Path(__file__).resolve().parents[1] / "data" / "refusals.jsonl"
+from structguard.types import as_sequence
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+TABLE, REPORTED = DATA / "refusals.jsonl", DATA / "reported_refusals.jsonl"
 APIS = {"anthropic": "messages", "bedrock": "converse", "google": "generate_content"}
 OURS = frozenset({"responses", "images", "audio", *APIS.values()})
 
@@ -26,11 +34,14 @@ class Row:
     want: str | None
     asked: bool  # whether a JSON format was sent: only then is the detector asked
     fair: bool  # detectable and unambiguous: counts at the bar
+    flag: str | None = None  # of a combination
+    also: frozenset[int] = frozenset()  # statuses the operator admits
 
     @property
     def arguments(self) -> dict[str, object]:
         """The keyword arguments of detect_refusal."""
-        return {"sent": self.sent, "api": self.api, **dict.fromkeys(self.flags, True)}
+        more: dict[str, object] = {"also_statuses": self.also} if self.also else {}
+        return {"sent": self.sent, "api": self.api, **dict.fromkeys(self.flags, True), **more}
 
 
 @cache
@@ -38,6 +49,26 @@ def rows() -> tuple[Row, ...]:
     """All rows of the table."""
     with TABLE.open(encoding="utf-8") as lines:
         return tuple(_row(json.loads(line)) for line in lines if line.strip())
+
+
+@cache
+def reported() -> tuple[Row, ...]:
+    """All rows of the second table."""
+    with REPORTED.open(encoding="utf-8") as lines:
+        return tuple(_reported(json.loads(line)) for line in lines if line.strip())
+
+
+def _reported(line: dict[str, object]) -> Row:
+    verdict = str(line["verdict"])
+    refusal = verdict != "none"
+    kind = "schema" if verdict == "schema" else "capability"
+    row = _row({**line, "label": "refusal" if refusal else "not_refusal", "kind": kind})
+    flag, also = line.get("flag"), as_sequence(line.get("also_statuses")) or ()
+    return replace(
+        row,
+        flag=str(flag) if flag else None,
+        also=frozenset(int(str(status)) for status in also),
+    )
 
 
 def _row(line: dict[str, object]) -> Row:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from structguard.refusal import detect_refusal
 from structguard.refusal.rules import OTHER_RULES, RULES
 from tests.refusal.cases import CASES, Case
 from tests.refusal.paraphrases import PARAPHRASES
+from tests.refusal.sentences import SENTENCES
 
 
 @pytest.mark.parametrize(
@@ -24,6 +27,16 @@ def test_a_paraphrase_is_judged_rightly(
     want: str | None, body: str, more: dict[str, object]
 ) -> None:
     refusal = detect_refusal(400, body, **{"sent": "json_schema", **more})  # type: ignore[arg-type]
+    assert (None if refusal is None else refusal.scope.value) == want
+
+
+@pytest.mark.parametrize(("want", "message", "more", "call"), SENTENCES)
+def test_a_sentence_of_an_error_object_is_judged_rightly(
+    want: str | None, message: str, more: dict[str, object], call: dict[str, object]
+) -> None:
+    body = json.dumps({"error": {"message": message, **more}})
+    known = {"status": 400, "sent": "json_schema", **call}
+    refusal = detect_refusal(body=body, **known)  # type: ignore[arg-type]
     assert (None if refusal is None else refusal.scope.value) == want
 
 
