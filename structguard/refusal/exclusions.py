@@ -192,6 +192,10 @@ NEVER: tuple[tuple[str, Words], ...] = (
         "safety",
         Words(
             (
+                "blocked|filtered|flagged|harmful|unsafe",
+                r"\b(?:unsafe|harmful) (?:content|output|response)|\bcontent (?:was |is )?(?:blocked|filtered|flagged)\b",
+            ),
+            (
                 "blocked|filtered|flagged",
                 r"\b(?:blocked|filtered|flagged) (?:\w+ ){0,3}?(?:by|due to|because of|for|as)\b.{0,40}\b(?:safety|polic|content|harm|prohibited|moderation|recitation)",
             ),

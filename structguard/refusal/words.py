@@ -133,6 +133,11 @@ UNSUPPORTED = Words(
 
 WITHHELD = Words(
     ("coming soon", r"\bcoming soon\b"),
+    ("beta|preview", r"\bin (?:private |closed |public |limited )?(?:beta|preview)\b"),
+    (
+        "activated|enabled|switched on|turned on",
+        r"\b(?:must|has to|have to|needs? to) (?:first )?be (?:enabled|activated|switched on|turned on)\b",
+    ),
     (
         "coerced|converted|decode|deserializ|unmarshal",
         r"\b(?:cannot|can not|could not|can't|failed to|unable to) (?:be )?(?:unmarshal|converted|deserializ|decode|coerced)",
@@ -242,8 +247,8 @@ TOGETHER = Words(
 ENGINE = Words(
     ("no module named", r"\bno module named\b"),
     (
-        "built|compiled in|found on this server|initiali|installed|loaded",
-        r"\b(?:not|isn't|n't) (?:been )?(?:installed|loaded|compiled in|built|initiali[sz]ed|found on this server)\b",
+        "built|compiled in|found on this server|initiali|installed|loaded|set",
+        r"\b(?:not|isn't|n't) (?:been )?(?:installed|loaded|compiled in|built|initiali[sz]ed|set[ -]?up|found on this server)\b",
     ),
     (
         "backend|engine|library|module|package",

@@ -785,4 +785,32 @@ SENTENCES: tuple[tuple[str | None, str, dict[str, object], dict[str, object]], .
         {},
         {"reasoning": True},
     ),
+    ("capability", "Guided decoding is not set up on this server", {}, {}),
+    (
+        "capability",
+        "response_format json_schema: this feature is in beta and has to be enabled for your account",
+        {},
+        {},
+    ),
+    (
+        "capability",
+        "Sorry, json_object is currently in preview; contact sales to get access",
+        {},
+        {"sent": "json_object"},
+    ),
+    (
+        None,
+        "Tool parser is not set up; start the server with --tool-call-parser",
+        {},
+        {"tools": True},
+    ),
+    (None, "Content blocked: the structured output contained unsafe content", {}, {}),
+    (
+        None,
+        "Please set max_tokens when using response_format with large outputs: max_tokens is required",
+        {"param": "max_tokens"},
+        {},
+    ),
+    (None, "Rate limit exceeded for structured outputs", {}, {}),
+    (None, "The model returned invalid JSON for the requested json_schema; please retry", {}, {}),
 )
