@@ -84,7 +84,7 @@ def _row(line: dict[str, object]) -> Row:
         api=api,
         sent="json_object" if object_mode else "json_schema",
         flags=frozenset(flag for flag in ("tools", "stream", "reasoning") if f"+{flag}" in text)
-        | (frozenset({"tools"}) if text.startswith("tools+") else frozenset()),
+        | frozenset[str]({"tools"} if text.startswith("tools+") else ()),
         want=str(line["kind"]) if line["label"] == "refusal" else None,
         asked=(object_mode or "json_schema" in text) and api not in {"images", "audio"},
         fair=not line.get("ambiguous") and line.get("detectable") is not False,
