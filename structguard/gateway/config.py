@@ -1,25 +1,19 @@
 """
 The gateway's settings: frozen values, each with its line in the reference.
 
-`read_config` makes them from a TOML file, `embedded` from one upstream URL. Secrets are named by the
+`config_file` reads them from TOML, `embedded` makes them from one upstream URL. Secrets are named by the
 environment variable that holds them and never stand in a file. Source: spec gateway "Config".
 """
 
 from __future__ import annotations
 
 import ipaddress
-import os
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TypeVar
+from dataclasses import dataclass, field
 
-from structguard.gateway.settings import ConfigError, known, links_of, option, read_table, subtables
+from structguard.gateway.settings import ConfigError, option
 from structguard.http.urls import checked
 
-Environ = Mapping[str, str]
-S = TypeVar("S")
 KINDS = ("openai", "openai_compat", "anthropic", "bedrock", "google")
 EMBEDDED = "upstream"
 """The name of the one provider of `--upstream`."""
@@ -247,71 +241,6 @@ def embedded(url: str) -> Config:
             responses=EndpointConfig(enabled=True), chat_completions=EndpointConfig(enabled=True)
         ),
     )
-
-
-def read_config(path: str | Path, environ: Environ = os.environ) -> Config:
-    """
-    The settings in a TOML file.
-
-    Raises:
-        ConfigError: no such file, no TOML, an unknown key (with the nearest name), a value that
-            cannot be, a variable that is not set; the message names the place.
-    """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        table = tomllib.loads(text)
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
-    return config_from(table, environ)
-
-
-def config_from(table: Mapping[str, object], environ: Environ) -> Config:
-    """The settings in a parsed table; see `read_config`."""
-    known(table, (*SECTIONS, "providers", "models", "endpoints"), "")
-    providers = {
-        name: _with_key(read_table(ProviderConfig, one, f"providers.{name}"), name, environ)
-        for name, one in subtables(table, "providers").items()
-    }
-    ends = subtables(table, "endpoints")
-    known(ends, ("responses", "chat_completions"), "endpoints")
-    endpoints = EndpointsConfig(
-        **{name: read_table(EndpointConfig, one, f"endpoints.{name}") for name, one in ends.items()}
-    )
-    auth = _section(AuthConfig, table)
-    tokens = tuple(_secret(name, "auth.token_envs", environ) for name in auth.token_envs)
-    return Config(
-        providers=providers,
-        models=links_of(table.get("models", {})),
-        endpoints=endpoints,
-        guard=_section(GuardConfig, table),
-        limits=_section(LimitsConfig, table),
-        auth=replace(auth, tokens=tokens),
-        store=_section(StoreConfig, table),
-        log=_section(LogConfig, table),
-        cors=_section(CorsConfig, table),
-        pages=_section(PagesConfig, table),
-    )
-
-
-def _section(made: type[S], table: Mapping[str, object]) -> S:
-    name = next(name for name, one in SECTIONS.items() if one is made)
-    return read_table(made, subtables(table, name, plain=True), name)
-
-
-def _with_key(provider: ProviderConfig, name: str, environ: Environ) -> ProviderConfig:
-    if not provider.api_key_env:
-        return provider
-    where = f"providers.{name}.api_key_env"
-    return replace(provider, key=_secret(provider.api_key_env, where, environ))
-
-
-def _secret(name: str, where: str, environ: Environ) -> str:
-    value = environ.get(name, "").strip()
-    if not value:
-        raise ConfigError(f"{where}: the variable {name} is not set")
-    return value
 
 
 def _is_loopback(host: str) -> bool:

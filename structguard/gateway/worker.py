@@ -12,7 +12,8 @@ import os
 from pathlib import Path
 
 from structguard.gateway.app import Gateway, create_app
-from structguard.gateway.config import Config, LogConfig, embedded, read_config
+from structguard.gateway.config import Config, LogConfig, embedded
+from structguard.gateway.config_file import read_config
 from structguard.types import as_mapping, as_text
 
 VARIABLE = "STRUCTGUARD_GATEWAY"

@@ -12,6 +12,7 @@ import anyio
 import openai
 import pytest
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
+from openai._models import FinalRequestOptions
 from openai.types.chat import ChatCompletion
 from pydantic import BaseModel
 
@@ -454,6 +455,19 @@ def test_the_callers_options_are_never_changed(client: OpenAI, upstream: Upstrea
     kept = dict(body)
     client.post("/chat/completions", body=body, cast_to=object)
     assert body == kept
+
+
+def test_options_that_a_caller_keeps_are_never_changed(client: OpenAI, upstream: Upstream) -> None:
+    upstream.answers((400, REFUSED), chat(VALUE), chat(VALUE))
+    body = {"model": "m", "messages": MESSAGES, "response_format": FORMAT}
+    options = FinalRequestOptions.construct(
+        method="post", url="/chat/completions", json_data=body, extra_json={"seed": 1}
+    )
+    before = dict(vars(options))
+    for _ in range(2):  # rescued, then remembered
+        client.request(ChatCompletion, options)
+    assert vars(options) == before
+    assert options.json_data is body
 
 
 def test_azure_uses_the_deployment_and_the_api_version(

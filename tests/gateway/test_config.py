@@ -10,10 +10,9 @@ from structguard.gateway.config import (
     SECTIONS,
     Config,
     ProviderConfig,
-    config_from,
     embedded,
-    read_config,
 )
+from structguard.gateway.config_file import config_from, read_config
 from structguard.gateway.settings import ConfigError, reference
 
 UP = {"up": {"base_url": "https://host/v1"}}

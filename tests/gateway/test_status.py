@@ -14,7 +14,7 @@ import pytest
 from starlette.applications import Starlette
 
 from structguard.gateway.app import create_core
-from structguard.gateway.config import config_from
+from structguard.gateway.config_file import config_from
 from structguard.gateway.core import Core
 from structguard.gateway.metrics import share_metrics
 from structguard.gateway.page import STYLE_PATH, STYLESHEET

@@ -13,7 +13,8 @@ import httpx2
 import uvicorn
 
 from structguard.gateway.app import Gateway, create_app
-from structguard.gateway.config import Config, config_from, embedded
+from structguard.gateway.config import Config, embedded
+from structguard.gateway.config_file import config_from
 from structguard.gateway.server import server_config
 
 SCHEMA: dict[str, object] = {

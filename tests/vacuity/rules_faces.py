@@ -75,6 +75,14 @@ MUTATIONS = [
         "copies or unwrapping",
     ),
     one(
+        "wrap changes the caller's options",
+        SDK,
+        "        asking = self.options.model_copy()",
+        "        asking = self.options",
+        WRAP,
+        "caller_keeps",
+    ),
+    one(
         "wrap sends the second request as the first",
         SDK,
         '"json_data": dict(effect.call.body), ',
