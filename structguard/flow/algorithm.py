@@ -168,8 +168,7 @@ def guarded_flow(
     return turn.served(sent, enforced=False, refusal=refusal)
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn(Generic[C, T]):
+class _Turn(NamedTuple, Generic[C, T]):
     """One guarded call on its way through the flow."""
 
     call: C
