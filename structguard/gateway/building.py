@@ -7,25 +7,30 @@ from dataclasses import replace
 
 from structguard.events import Observer
 from structguard.gateway.config import ProviderConfig
+from structguard.gateway.crossing import Crossing
 from structguard.gateway.metrics import Metrics
 from structguard.gateway.passing import Passage
-from structguard.gateway.sending import Sending
+from structguard.gateway.sending import Decode, Sending
 from structguard.gateway.transport import ClientTransport
 from structguard.http import Transport
-from structguard.http.urls import join
 from structguard.memo import Memo, endpoint_id
 from structguard.options import Policy, RetryOptions
 from structguard.providers import Anthropic, Bedrock, Google, OpenAI, OpenAICompat
 from structguard.providers.anthropic import BASE_URL as ANTHROPIC_URL
 from structguard.providers.openai import BASE_URL as OPENAI_URL
-from structguard.providers.routes import OpenAIApi
+from structguard.providers.routes import Endpoints, OpenAIApi
 from structguard.providers.settings import Common, bearer
 from structguard.service import Provider
 from structguard.types import Api
+from structguard.wire import chat, responses
 from structguard.wire.base import WireOptions
 from structguard.wire.table import WIRES
 
 Build = Callable[[ProviderConfig, Common], Provider]
+_DECODES: Mapping[Api, Decode] = {
+    "chat": chat.completion_in,
+    "responses": responses.completion_in,
+}
 
 
 def _openai(config: ProviderConfig, common: Common) -> Provider:
@@ -114,7 +119,10 @@ def apis_of(config: ProviderConfig) -> tuple[Api, ...]:
             return ("chat",)
         case "openai_compat", "responses":
             return ("responses",)
-        case (("openai_compat" | "openai"), _):
+        case "openai_compat", _:
+            known = Endpoints(base_url=config.base_url).can_derive()
+            return ("chat", "responses") if known else ("chat",)
+        case "openai", _:
             return ("chat", "responses")
         case _:
             return ()
@@ -139,7 +147,7 @@ def build_passage(
         memo_id=name,
         base_url=endpoint_id(base),
         sending=Sending(
-            url=_url(base, api),
+            endpoints=Endpoints(base_url=base),
             wire=WIRES[api],
             headers={"content-type": "application/json", "user-agent": "structguard", **own},
             transport=transport,
@@ -153,7 +161,10 @@ def build_passage(
     )
 
 
-def _url(base: str, api: Api) -> str:
-    """The whole URL; a base URL may be the chat URL itself."""
-    base = base.rstrip("/").removesuffix("/chat/completions")
-    return join(base, WIRES[api].path("", stream=False))
+def build_crossing(config: ProviderConfig, passage: Passage) -> Crossing:
+    """The way on which clients of the other OpenAI wire reach what a passage reaches."""
+    decode = _DECODES[passage.sending.wire.API]
+    return Crossing(
+        passage=replace(passage, sending=replace(passage.sending, decode=decode)),
+        options=wire_options(config),
+    )

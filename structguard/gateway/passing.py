@@ -30,7 +30,7 @@ from structguard.memo import Memo
 from structguard.options import Policy, RetryOptions
 from structguard.providers.call import Call, Fault
 from structguard.service import Clock
-from structguard.types import Operation
+from structguard.types import Completion, Operation
 
 T = TypeVar("T")
 
@@ -58,22 +58,36 @@ class Passage:
             ProviderError: the call failed. ApiError: the client's schema cannot be read.
         """
         asked = self._asked(turn, model)
+        whole, told = await self.exchanged(turn, asked)
+        return plain_reply(whole, asked, told) or healed(promoted(whole, asked), asked, told)
+
+    async def crossed(self, turn: Turn, model: str) -> tuple[Completion, Served]:
+        """
+        The whole reply, read and not healed, for a client of another wire.
+
+        Raises:
+            ProviderError: the call failed.
+        """
+        whole, told = await self.exchanged(turn, self._asked(turn, model))
+        assert whole.decoded is not None  # noqa: S101  `sending` decodes
+        return whole.decoded, told
+
+    async def exchanged(self, turn: Turn, asked: BodyCall) -> tuple[Whole, Served]:
+        """The reply as it came, and how it was served."""
         plan, tried = plan_of(asked, turn.mode, self.memo, self.policy), None
         if plan is not None:
-            began, body = self.clock(), self._body(turn, asked, plan.call, model)
+            began, body = self.clock(), self._body(turn, asked, plan.call, asked.model)
             outcome = await self.sending.whole(asked, body, turn.timeout or self.timeout)
             if isinstance(outcome, Whole):
-                told = Served(self.id, plan.enforced)
-                reply = plain_reply(outcome, asked, told)
-                plan.skipped(self.memo, self.observer)
                 # decided once: the memo may say otherwise by now, and nothing is sent twice
-                return reply or healed(promoted(outcome, asked), asked, told)
+                plan.skipped(self.memo, self.observer)
+                return outcome, Served(self.id, plan.enforced)
             tried = Tried[Whole](body, outcome, began)
-        return await self._completed(turn, model, asked, tried)
+        return await self._completed(turn, asked.model, asked, tried)
 
     async def _completed(
         self, turn: Turn, model: str, asked: BodyCall, tried: Tried[Whole] | None
-    ) -> RawReply:
+    ) -> tuple[Whole, Served]:
         """The general way; `tried` is an exchange that was made before."""
         call = self._begin(turn, model, tried)
 
@@ -93,7 +107,7 @@ class Passage:
             return Sent(value=outcome, status=200, answered=answered, prose=prose)
 
         served = await self._drive(turn, asked, send, call)
-        return healed(served.value, asked, Served(self.id, served.enforced, call.requests))
+        return served.value, Served(self.id, served.enforced, call.requests)
 
     async def open(self, turn: Turn, model: str) -> RawStream:
         """
@@ -182,6 +196,7 @@ class Passage:
             body=turn.body,
             guardable=turn.guardable,
             prompt=self.policy.prompt,
+            asked=turn.format,
         )
 
     def _body(self, turn: Turn, first: BodyCall, call: BodyCall, model: str) -> bytes:

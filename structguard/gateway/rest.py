@@ -29,7 +29,6 @@ from structguard.gateway.status import exchange_of, status_routes
 from structguard.gateway.store import StoreTrouble
 from structguard.gateway.turn import object_in
 from structguard.http import ExchangeFailed
-from structguard.http.urls import join
 from structguard.providers import Embeddings
 from structguard.types import as_mapping, as_sequence
 
@@ -138,10 +137,10 @@ class Rest:
         passage = upstreams.passage(upstreams.default) if upstreams.default else None
         if passage is None:
             return []
-        base = passage.url.removesuffix(passage.wire.path("", stream=False))
+        url = passage.endpoints.beside("/models")
         try:
             reply = await passage.transport.send(
-                "GET", join(base, "/models"), headers=passage.headers, budget=_MODELS_SECONDS
+                "GET", url, headers=passage.headers, budget=_MODELS_SECONDS
             )
             given = as_mapping(orjson.loads(await reply.aread())) or {}
         except (ExchangeFailed, ValueError):

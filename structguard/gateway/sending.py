@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import anyio
 
@@ -18,41 +19,67 @@ from structguard.http import ExchangeFailed, Response, Transport
 from structguard.options import Policy
 from structguard.providers.call import Fault
 from structguard.providers.exchange import fault_of
+from structguard.providers.routes import Endpoints
 from structguard.refusal import detect_refusal
-from structguard.types import Failure
+from structguard.types import Completion, Failure, Format
 from structguard.wire.base import BadReply, Wire
+from structguard.wire.reply import json_object, with_headers
+
+
+class Decode(Protocol):
+    """A wire's `completion_in`."""
+
+    def __call__(
+        self,
+        given: Mapping[str, object],
+        body: bytes,
+        *,
+        format: Format | None,  # noqa: A002  the field's word
+    ) -> Completion:
+        """The completion in a body that was read. Raises BadReply."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sending:
     """
-    One upstream as one wire reaches it; `url` is whole.
+    One upstream as one wire reaches it. `decode`: every accepted reply is decoded, as one that goes
+    back over another wire must be; else only one that looks like none.
 
     `asked` is the call as the client made it: a fault is judged by what it carried.
     """
 
-    url: str
+    endpoints: Endpoints
     wire: Wire
     headers: Mapping[str, str] = field(repr=False)
     transport: Transport
     policy: Policy
+    decode: Decode | None = None
 
     async def whole(self, asked: BodyCall, body: bytes, budget: float) -> Whole | Fault:
         """The whole reply."""
         try:
-            response = await self._sent(body, budget, stream=False)
+            response = await self._sent(asked, body, budget, stream=False)
             raw = await response.aread()
         except ExchangeFailed as error:
             return fault_of(self.wire, replace(error.failure, truncated=False), error)
         if not 200 <= response.status < 300:
             return self._refused(asked, response, raw, stream=False)
-        whole = Whole(raw, read(raw))
-        if is_sound(whole.parsed, asked.api):
-            return whole
         try:
-            self.wire.decode_reply(raw, response.headers)
+            return self._read(asked, raw)
         except BadReply as error:
-            return self._judged(asked, error.failure, error, stream=False)
+            failure = with_headers(error.failure, response.headers)
+            return self._judged(asked, failure, error, stream=False)
+
+    def _read(self, asked: BodyCall, raw: bytes) -> Whole:
+        """A 2xx body. Raises BadReply for what is no answer."""
+        if self.decode is not None:
+            given = json_object(raw)
+            format_ = asked.asked if asked.guardable else None
+            return Whole(raw, given, self.decode(given, raw, format=format_))
+        whole = Whole(raw, read(raw))
+        if not is_sound(whole.parsed, asked.api):
+            self.wire.decode_reply(raw)
         return whole
 
     async def opened(
@@ -60,7 +87,7 @@ class Sending:
     ) -> RawStream | Fault:
         """A stream that has begun; `confirm`: with a sign of an answer."""
         try:
-            response = await self._sent(body, budget, stream=True)
+            response = await self._sent(asked, body, budget, stream=True)
         except ExchangeFailed as error:
             return fault_of(self.wire, error.failure, error)
         try:
@@ -80,9 +107,10 @@ class Sending:
                 await response.aclose()
             raise
 
-    async def _sent(self, body: bytes, budget: float, *, stream: bool) -> Response:
+    async def _sent(self, asked: BodyCall, body: bytes, budget: float, *, stream: bool) -> Response:
+        url = self.endpoints.url(self.wire.API, asked.model)
         return await self.transport.send(
-            "POST", self.url, headers=self.headers, body=body, budget=budget, stream=stream
+            "POST", url, headers=self.headers, body=body, budget=budget, stream=stream
         )
 
     def _refused(self, asked: BodyCall, response: Response, raw: bytes, *, stream: bool) -> Fault:

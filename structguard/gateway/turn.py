@@ -86,7 +86,7 @@ class Turn:
     """
     One request. `raw` are the bytes of `body`, None once the body was changed; `mode` is the
     client's, `timeout` its deadline in seconds, `scope` a digest of its credential; `seen` is what
-    chains and breakers were last shown, `links` who answers.
+    chains and breakers were last shown, `links` who answers, `format` the body's where it is known.
     """
 
     api: Api
@@ -98,6 +98,7 @@ class Turn:
     served: Served = field(default_factory=Served)
     seen: Request = _TEMPLATE
     links: Sequence[tuple[str, str]] = ()
+    format: Format | None = None
     _neutral: Request | None = None
 
     @property

@@ -13,6 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from structguard.errors import ProviderError
+from structguard.gateway.crossing import Crossing
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.passing import Passage
 from structguard.gateway.translate import fitted
@@ -74,6 +75,7 @@ class Upstream:
         name: str,
         provider: Provider,
         passages: Mapping[Api, Passage],
+        crossings: Mapping[Api, Crossing],
         guards: Mapping[Mode, Guard],
         *,
         memo_id: str,
@@ -83,6 +85,10 @@ class Upstream:
         self.provider = provider
         self._passages = {
             api: replace(passage, memo_id=memo_id) for api, passage in passages.items()
+        }
+        self._crossings = {
+            api: replace(crossing, passage=replace(crossing.passage, memo_id=memo_id))
+            for api, crossing in crossings.items()
         }
         self._memo_id = memo_id
         self._guards = guards
@@ -148,7 +154,13 @@ class Upstream:
         self, turn: Turn, model: str | None, rest: Mapping[str, object] = MappingProxyType({})
     ) -> Completion:
         """The reply of an upstream that speaks another wire; `rest` is what a chain asks besides."""
-        return await self._guarded(turn.mode).complete(self._neutral(turn, model, rest))
+        request = self._neutral(turn, model, rest)
+        crossing = None if rest else self._crossings.get(self.provider.api_for(model))
+        if crossing is not None:
+            reply = await crossing.complete(turn, request)
+            if reply is not None:
+                return reply
+        return await self._guarded(turn.mode).complete(request)
 
     def translated(
         self, turn: Turn, model: str | None, rest: Mapping[str, object] = MappingProxyType({})

@@ -11,8 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from structguard.events import Observer
-from structguard.gateway.building import apis_of, build_passage, build_provider, transport_of
+from structguard.gateway.building import (
+    apis_of,
+    build_crossing,
+    build_passage,
+    build_provider,
+    transport_of,
+)
 from structguard.gateway.config import Config, ProviderConfig
+from structguard.gateway.crossing import Crossing
 from structguard.gateway.faults import ApiError
 from structguard.gateway.metrics import Metrics
 from structguard.gateway.passing import Passage
@@ -68,6 +75,12 @@ class Upstreams:
             }
             for name, one in config.providers.items()
         }  # fmt: skip
+        self._crossings: Mapping[str, Mapping[Api, Crossing]] = {
+            name: {
+                api: build_crossing(config.providers[name], one) for api, one in passages.items()
+            }
+            for name, passages in self._passages.items()
+        }
         self._guards = {name: self._guards_of(one, memo) for name, one in config.providers.items()}
         self._lacking: dict[str, dict[Api, float]] = {name: {} for name in config.providers}
         self._known: OrderedDict[tuple[str, str], Provider] = OrderedDict()
@@ -149,6 +162,7 @@ class Upstreams:
             name,
             self.providers[name],
             self._passages[name],
+            self._crossings[name],
             self._guards[name],
             memo_id=f"{name}#{scope}" if own else name,
             lacking=self._lacking[name],

@@ -22,10 +22,11 @@ from structguard.wire.payload import loads
 
 
 class Whole(NamedTuple):
-    """A 2xx reply: its bytes, and the same read."""
+    """A 2xx reply: its bytes, the same read, and the completion in it where that was asked for."""
 
     raw: bytes
     parsed: Mapping[str, object]
+    decoded: Completion | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,8 @@ def is_sound(parsed: Mapping[str, object], api: Api) -> bool:
 
 def promoted(whole: Whole, asked: BodyCall) -> Whole:
     """The reply with an answer that stands in the thoughts put where it belongs."""
+    if whole.decoded is not None:  # decoding did it
+        return whole
     if asked.guardable and promote(whole.parsed, asked.api, asked.resolve):
         return Whole(orjson.dumps(whole.parsed), whole.parsed)
     return whole

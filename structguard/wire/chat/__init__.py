@@ -12,6 +12,7 @@ from structguard.types import Api, Failure
 from structguard.wire.base import Headers, Verdict
 from structguard.wire.chat.decode import decode_request as decode_request
 from structguard.wire.chat.reply import (
+    completion_in as completion_in,
     decode_reply as decode_reply,
     encode_reply as encode_reply,
 )

@@ -47,30 +47,45 @@ def decode_reply(
     """The first choice of a chat completion. Source: OpenAI API reference, Chat."""
     del options  # the same for every endpoint
     with facts_of(headers):
-        given = json_object(body)
-        raise_error(given, body)
-        choices = as_sequence(given.get("choices"))
-        choice = as_mapping(choices[0]) if choices else None
-        if choice is None:
-            raise bad("the reply has no choices", body)
-        raise_error(choice, body)
-        message = as_mapping(choice.get("message"))
-        if message is None:
-            raise bad("the reply's choice has no message", body)
-        reply = Reply(
-            finish=finish_of(choice.get("finish_reason"), body),
-            usage=usage_of(given.get("usage")),
-            model=as_text(given.get("model")),
-            id=as_text(given.get("id")),
-            metadata=metadata(
-                headers,
-                **{key: given.get(key) for key in _NOTES},
-                annotations=message.get("annotations") or None,
-                logprobs=choice.get("logprobs"),
-            ),
-        )
-        read_message(message, reply)
-        return reply.completion(format)
+        return completion_in(json_object(body), body, headers, format=format)
+
+
+def completion_in(
+    given: Mapping[str, object],
+    body: bytes,
+    headers: Headers = NO_HEADERS,
+    *,
+    format: Format | None = None,  # noqa: A002  the field's word
+) -> Completion:
+    """
+    As `decode_reply`, of a body that was read already.
+
+    Raises:
+        BadReply: an error object, or no completion; it says nothing of the headers.
+    """
+    raise_error(given, body)
+    choices = as_sequence(given.get("choices"))
+    choice = as_mapping(choices[0]) if choices else None
+    if choice is None:
+        raise bad("the reply has no choices", body)
+    raise_error(choice, body)
+    message = as_mapping(choice.get("message"))
+    if message is None:
+        raise bad("the reply's choice has no message", body)
+    reply = Reply(
+        finish=finish_of(choice.get("finish_reason"), body),
+        usage=usage_of(given.get("usage")),
+        model=as_text(given.get("model")),
+        id=as_text(given.get("id")),
+        metadata=metadata(
+            headers,
+            **{key: given.get(key) for key in _NOTES},
+            annotations=message.get("annotations") or None,
+            logprobs=choice.get("logprobs"),
+        ),
+    )
+    read_message(message, reply)
+    return reply.completion(format)
 
 
 def raise_error(given: Mapping[str, object], body: bytes | str = "") -> None:

@@ -14,6 +14,7 @@ from structguard.wire.faults import classify as _classify, read_failure
 from structguard.wire.openai_words import OPENAI
 from structguard.wire.responses.decode import decode_request as decode_request
 from structguard.wire.responses.reply import (
+    completion_in as completion_in,
     decode_reply as decode_reply,
     encode_reply as encode_reply,
 )

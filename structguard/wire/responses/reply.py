@@ -32,12 +32,27 @@ def decode_reply(
     """A response resource. Source: OpenAI API reference, Responses; the Open Responses document."""
     del options  # the same for every endpoint
     with facts_of(headers):
-        given = json_object(body)
-        raise_error(given, body)
-        output = as_sequence(given.get("output"))
-        if output is None:
-            raise bad("the reply has no output", body)
-        return resource(given, output, metadata(headers)).completion(format)
+        return completion_in(json_object(body), body, headers, format=format)
+
+
+def completion_in(
+    given: Mapping[str, object],
+    body: bytes,
+    headers: Headers = NO_HEADERS,
+    *,
+    format: Format | None = None,  # noqa: A002  the field's word
+) -> Completion:
+    """
+    As `decode_reply`, of a body that was read already.
+
+    Raises:
+        BadReply: an error object, or no output; it says nothing of the headers.
+    """
+    raise_error(given, body)
+    output = as_sequence(given.get("output"))
+    if output is None:
+        raise bad("the reply has no output", body)
+    return resource(given, output, metadata(headers)).completion(format)
 
 
 def raise_error(given: Mapping[str, object], body: bytes = b"") -> None:
