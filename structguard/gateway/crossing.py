@@ -8,16 +8,18 @@ anything is sent. Source: spec gateway "Speed bar", spec wire.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import orjson
 
+from structguard.gateway.direct import direct
 from structguard.gateway.passing import Passage
 from structguard.gateway.turn import Turn
 from structguard.providers.exchange import signed
 from structguard.refusal import names_format
 from structguard.schema import as_format
-from structguard.types import Completion, Request
+from structguard.types import Completion, Format, JsonObject, JsonSchema, Request, as_mapping
 from structguard.wire.base import Unencodable, WireOptions, sendable_format
 
 
@@ -28,35 +30,51 @@ class Crossing:
     passage: Passage
     options: WireOptions
 
-    async def complete(self, turn: Turn, request: Request) -> Completion | None:
+    async def complete(
+        self, turn: Turn, model: str, neutral: Callable[[], Request]
+    ) -> Completion | None:
         """
-        The reply to `request`, which is the turn in the upstream's terms; None where this way cannot
-        carry it, and nothing was sent.
+        The reply to a turn; None where this way cannot carry it, and nothing was sent. `neutral`
+        gives the turn in the upstream's terms, asked where the short cut does not do.
 
         Raises:
-            ProviderError: the call failed. ValueError: the client's schema cannot be read.
+            ProviderError: the call failed. ApiError, ValueError: the request cannot be read.
         """
-        made = self._made(turn, request)
+        made = self._directly(turn, model) or self._encoded(turn, neutral())
         if made is None:
             return None
         reply, told = await self.passage.crossed(made, made.model)
         return signed(reply, provider=told.provider, requests=told.requests, enforced=told.enforced)
 
-    def _made(self, turn: Turn, request: Request) -> Turn | None:
-        """The turn as a client of the upstream's wire would have sent it."""
+    def _directly(self, turn: Turn, model: str) -> Turn | None:
+        if turn.is_read:  # it may hold more than its body does
+            return None
+        source, target = turn.api, self.passage.sending.wire.API
+        format_ = turn.asked()
+        body = direct(turn.body, source, target, model=model, format=format_, options=self.options)
+        return None if body is None else self._made(turn, body, format_)
+
+    def _encoded(self, turn: Turn, request: Request) -> Turn | None:
         if names_format(request.extra_body):
             return None
-        format_ = as_format(request.response_format)
+        format_ = _format_of(request)
         wire = self.passage.sending.wire
         try:
             if sendable_format(request, format_, self.options) is not format_:
                 return None
             body = wire.encode_request(request, format=format_, options=self.options)
-            raw = orjson.dumps(body)
-        except (Unencodable, orjson.JSONEncodeError):  # the general way says what is wrong
+        except Unencodable:  # the general way says what is wrong
+            return None
+        return self._made(turn, body, format_)
+
+    def _made(self, turn: Turn, body: dict[str, object], format_: Format | None) -> Turn | None:
+        """The turn as a client of the upstream's wire would have sent it."""
+        try:
+            raw = orjson.dumps(body, default=_plain)
+        except orjson.JSONEncodeError:  # as above
             return None
         return Turn(
-            api=wire.API,
+            api=self.passage.sending.wire.API,
             body=body,
             raw=raw,
             mode=turn.mode,
@@ -64,3 +82,17 @@ class Crossing:
             scope=turn.scope,
             format=format_,
         )
+
+
+def _plain(value: object) -> object:
+    """A read-only view as the object it shows."""
+    found = as_mapping(value)
+    if found is None:
+        raise TypeError(f"{type(value).__name__} is not JSON")
+    return dict(found)
+
+
+def _format_of(request: Request) -> Format | None:
+    """The format: what a body was decoded to has been checked."""
+    given = request.response_format
+    return given if isinstance(given, JsonSchema | JsonObject) else as_format(given)

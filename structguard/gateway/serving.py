@@ -28,8 +28,6 @@ from structguard.types import (
     Completion,
     Finished,
     Format,
-    JsonObject,
-    JsonSchema,
     StreamEvent,
 )
 
@@ -179,10 +177,7 @@ def _calls(raw: RawReply) -> bool:
 
 
 def _format_of(turn: Turn) -> Format | None:
-    if not turn.guardable:
-        return None
-    given = turn.neutral().response_format
-    return given if isinstance(given, JsonSchema | JsonObject) else None
+    return turn.asked() if turn.guardable else None
 
 
 def _is_text(completion: Completion) -> bool:

@@ -123,10 +123,12 @@ class Turn:
         Raises:
             ApiError: it is none.
         """
-        try:
-            return format_of(self.body, self.api)
-        except (ValueError, TypeError) as error:
-            raise self.bad_format(error) from error
+        if self.format is None:
+            try:
+                self.format = format_of(self.body, self.api)
+            except (ValueError, TypeError) as error:
+                raise self.bad_format(error) from error
+        return self.format
 
     def bad_format(self, error: Exception) -> ApiError:
         """The error of a format that cannot be read."""
@@ -143,6 +145,11 @@ class Turn:
         """What chains and breakers see: the turn itself, not yet read."""
         self.seen = _TEMPLATE.derive(model=model, timeout=self.timeout, extra_body={_KEY: self})
         return self.seen
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its neutral form was made, which may hold thoughts that the body no longer does."""
+        return self._neutral is not None
 
     def neutral(self) -> Request:
         """

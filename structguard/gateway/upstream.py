@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from structguard.errors import ProviderError
@@ -154,13 +155,13 @@ class Upstream:
         self, turn: Turn, model: str | None, rest: Mapping[str, object] = MappingProxyType({})
     ) -> Completion:
         """The reply of an upstream that speaks another wire; `rest` is what a chain asks besides."""
-        request = self._neutral(turn, model, rest)
-        crossing = None if rest else self._crossings.get(self.provider.api_for(model))
-        if crossing is not None:
-            reply = await crossing.complete(turn, request)
+        crossing = self._crossings.get(self.provider.api_for(model)) if model else None
+        if crossing is not None and model and not rest:
+            neutral = partial(self._neutral, turn, model, rest)
+            reply = await crossing.complete(turn, model, neutral)
             if reply is not None:
                 return reply
-        return await self._guarded(turn.mode).complete(request)
+        return await self._guarded(turn.mode).complete(self._neutral(turn, model, rest))
 
     def translated(
         self, turn: Turn, model: str | None, rest: Mapping[str, object] = MappingProxyType({})

@@ -118,6 +118,11 @@ class Message:
         """
         if isinstance(given, Message):
             return given
+        match given:
+            case {"role": role, "content": str(content)} if len(given) == 2 and role in ROLES:
+                return cls(role=role, content=content)  # nearly every message
+            case _:
+                pass
         if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"a message must be a dict or a Message, got {type(given).__name__}")
         fields = dict(given)

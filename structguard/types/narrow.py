@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
+_PLAIN = frozenset({type(None), str, list, int, float, bool, tuple})  # no mapping, and often asked
+
 
 def as_mapping(value: object) -> Mapping[str, object] | None:
     """The value if it is a mapping (JSON object)."""
     if isinstance(value, dict):  # nearly always, and ten times cheaper to ask than the ABC
         return cast("dict[str, object]", value)
+    if type(value) in _PLAIN:
+        return None
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else None
 
 

@@ -102,10 +102,12 @@ def tools_in(
 
 def effort_in(given: object, field: str) -> tuple[Effort | None, dict[str, object]]:
     """A client's effort; a word only the vendor knows stays where it was, for `extra_body`."""
+    if given is None:
+        return None, {}
     for word in EFFORTS:
         if given == word:
             return word, {}
-    return None, {} if given is None else {field: given}
+    return None, {field: given}
 
 
 def decoded_request(**given: object) -> Request:

@@ -16,7 +16,10 @@ from structguard.wire.chat.reply import (
     decode_reply as decode_reply,
     encode_reply as encode_reply,
 )
-from structguard.wire.chat.request import encode_request as encode_request
+from structguard.wire.chat.request import (
+    encode_request as encode_request,
+    spoken_format as spoken_format,
+)
 from structguard.wire.chat.stream import open_stream as open_stream
 from structguard.wire.faults import classify as _classify, read_failure
 from structguard.wire.openai_words import OPENAI

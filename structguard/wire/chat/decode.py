@@ -12,6 +12,7 @@ from structguard.wire.chat.reply import reasoning_of, signature_of
 from structguard.wire.chat.request import REASONING_FIELDS
 from structguard.wire.fields import Fields, decoded_request, effort_in, tools_in
 
+_BARE = {"role", "content"}
 _CHOICES: Mapping[str, str] = {"auto": "auto", "none": "none", "required": "any"}
 
 
@@ -50,6 +51,8 @@ def _message(given: object, at: int) -> Message:
     message = as_mapping(given)
     if message is None:
         raise Undecodable(f"{where} must be an object", param=where)
+    if message.keys() == _BARE:  # nearly every message
+        return _read(message, where)
     known = {key: value for key, value in message.items() if value is not None}
     reasoning = reasoning_of(known)
     for name in (*REASONING_FIELDS, "reasoning_details"):
@@ -57,14 +60,20 @@ def _message(given: object, at: int) -> Message:
     refusal = known.pop("refusal", None)
     if refusal and not known.get("content"):
         known["content"] = refusal
+    read = _read({**known, "reasoning": reasoning}, where)
+    if not read.tool_calls:
+        return read
+    calls = as_sequence(known.get("tool_calls")) or ()
+    signed = [
+        replace(call, signature=signature_of(as_mapping(raw) or {}))
+        for call, raw in zip(read.tool_calls, calls, strict=False)
+    ]
+    return replace(read, tool_calls=tuple(signed))
+
+
+def _read(message: Mapping[str, object], where: str) -> Message:
     try:
-        read = Message.of({**known, "reasoning": reasoning})
-        calls = as_sequence(known.get("tool_calls")) or ()
-        signed = [
-            replace(call, signature=signature_of(as_mapping(raw) or {}))
-            for call, raw in zip(read.tool_calls, calls, strict=False)
-        ]
-        return replace(read, tool_calls=tuple(signed))
+        return Message.of(message)
     except (TypeError, ValueError) as error:
         raise Undecodable(f"{where}: {error}", param=where) from error
 

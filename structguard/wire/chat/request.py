@@ -53,7 +53,7 @@ def encode_request(
         messages=_messages(request, format, options),
         tools=[_tool(tool) for tool in request.functions] or None,
         tool_choice=_choice(request),
-        response_format=_response_format(format),
+        response_format=spoken_format(format),
         reasoning_effort=request.effort_level,
         temperature=None if reasoning else request.temperature,
         top_p=None if reasoning else request.top_p,
@@ -187,7 +187,8 @@ def _choice(request: Request) -> object:
     return {"type": "function", "function": {"name": named_tool(choice, request.functions)}}
 
 
-def _response_format(format: Format | None) -> object:  # noqa: A002  the field's word
+def spoken_format(format: Format | None) -> object:  # noqa: A002  the field's word
+    """The `response_format` of a format."""
     if format is None:
         return None
     if not isinstance(format, JsonSchema):

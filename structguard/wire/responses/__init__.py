@@ -18,7 +18,10 @@ from structguard.wire.responses.reply import (
     decode_reply as decode_reply,
     encode_reply as encode_reply,
 )
-from structguard.wire.responses.request import encode_request as encode_request
+from structguard.wire.responses.request import (
+    encode_request as encode_request,
+    spoken_format as spoken_format,
+)
 from structguard.wire.responses.stream import open_stream as open_stream
 
 API: Final[Api] = "responses"

@@ -59,7 +59,7 @@ def encode_request(
         input=list(_items(conversation)),
         tools=[*map(_tool, request.functions), *map(dict, request.hosted_tools)] or None,
         tool_choice=_choice(request),
-        text=_text(format),
+        text=spoken_format(format),
         reasoning=None if effort is None else {"effort": effort},
         max_output_tokens=token_cap(request, options, reasoning=reasoning),
         temperature=None if reasoning else request.temperature,
@@ -183,7 +183,8 @@ def _choice(request: Request) -> object:
     return {"type": "function", "name": named_tool(choice, request.functions)}
 
 
-def _text(format: Format | None) -> object:  # noqa: A002  the field's word
+def spoken_format(format: Format | None) -> object:  # noqa: A002  the field's word
+    """The `text` of a format."""
     if format is None:
         return None
     if not isinstance(format, JsonSchema):
