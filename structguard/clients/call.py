@@ -28,7 +28,8 @@ from structguard.types import Api, Format, FormatKind, JsonSchema, MemoKey, Plac
 class BodyCall:
     """
     A call with a JSON body. `guardable` says whether it carries a format that is ours to remove;
-    `asked` is the format of the first send and stays with the degraded call.
+    `asked` is the format of the first send and stays with the degraded call. `quotes`: a text of the
+    body may hold a quotation mark, and so a schema.
     """
 
     provider: str
@@ -39,6 +40,7 @@ class BodyCall:
     guardable: bool
     prompt: PromptMode = "auto"
     asked: Format | None = None
+    quotes: bool = True
     _first: BodyCall | None = field(default=None, repr=False)  # what a changed call was made from
     _facts: RequestFacts | None = field(default=None, repr=False)
     _key: MemoKey | None = field(default=None, repr=False)
@@ -118,7 +120,7 @@ class BodyCall:
     def _with(self, body: dict[str, object], *, guardable: bool) -> BodyCall:
         asked = self.resolve()
         if asked is not None and (
-            self.prompt == "always" or (self.prompt == "auto" and not carries_schema(body, asked))
+            self.prompt == "always" or (self.prompt == "auto" and not self._shows(body, asked))
         ):
             body = with_instruction(body, self.api, instruction(asked))
         return BodyCall(
@@ -130,8 +132,15 @@ class BodyCall:
             guardable=guardable,
             prompt=self.prompt,
             asked=asked,
+            quotes=self.quotes,
             _first=self._first or self,
         )
+
+    def _shows(self, body: Body, asked: Format) -> bool:
+        """Whether the prompt shows the schema already."""
+        if isinstance(asked, JsonSchema) and asked.schema and not self.quotes:
+            return False
+        return carries_schema(body, asked)
 
     def advice(self) -> str:
         """What the schema would have to change to fit OpenAI's strict mode."""

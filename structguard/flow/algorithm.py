@@ -18,7 +18,6 @@ from structguard.events import (
     RefusalObserved,
     RefusalRemembered,
     RefusalRenewed,
-    RefusalSkipped,
     RefusalUnhandled,
     Unhandled,
     Verdict,
@@ -162,10 +161,9 @@ def guarded_flow(
     if view.due(entry) and (yield Lease(entry)):
         return (yield from turn.first(entry))
     view.note_saved(entry)
-    refusal = entry.refusal
-    notify(RefusalSkipped(**turn.facts(), refusal=refusal))
+    notify(entry.skipped)
     sent = yield from turn.send(call.degraded())
-    return turn.served(sent, enforced=False, refusal=refusal)
+    return turn.served(sent, enforced=False, refusal=entry.refusal)
 
 
 class _Turn(NamedTuple, Generic[C, T]):

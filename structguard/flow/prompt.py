@@ -18,7 +18,7 @@ def instruction(format: Format) -> str:  # noqa: A002  the field's word
     """The sentence that is added to the system text of a degraded send."""
     if isinstance(format, JsonObject):
         return "Answer with one JSON object and nothing else: no prose, no code fence."
-    packed = fingerprint(format.schema)
+    packed = format.packed or fingerprint(format.schema)
     return _with_schema(format.schema) if packed is None else _with_packed(packed)
 
 

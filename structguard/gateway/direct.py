@@ -14,6 +14,7 @@ from typing import TypeAlias
 from structguard.types import Api, Format, JsonSchema, as_sequence, as_text
 from structguard.wire import chat, responses
 from structguard.wire.base import WireOptions
+from structguard.wire.payload import as_dict, as_list
 
 Body: TypeAlias = dict[str, object]
 
@@ -24,8 +25,8 @@ _RESPONSES = frozenset({"model", "input", "instructions", "text", "stream", "sto
                         "max_output_tokens", *_NUMBERS})  # fmt: skip
 _ROLES = frozenset({"system", "developer", "user", "assistant"})
 _SYSTEM = frozenset({"system", "developer"})
-_MESSAGES: tuple[set[str], ...] = ({"role", "content"}, {"type", "role", "content"})
-_PART = {"type", "text"}
+_MESSAGE = frozenset({"role", "content"})
+_ITEM = frozenset({"type", "role", "content"})
 _TEXTS = frozenset({"input_text", "output_text", "text"})
 
 
@@ -63,7 +64,7 @@ def _to_chat(
         return None
     if not (_caps(made, "max_tokens", given.get("max_output_tokens")) and _flags(given, "store")):
         return None
-    said = _said(given.get("instructions"), given.get("input"))
+    said = _said(given.get("instructions"), given.get("input"), _ITEM)
     if said is None:
         return None
     keep = options.developer_role
@@ -84,7 +85,7 @@ def _to_responses(
     cap = next((cap for cap in caps if cap is not None), None)
     if not given.keys() <= _CHAT or not _caps(made, "max_output_tokens", cap):
         return None
-    said = _said(None, given.get("messages"), _MESSAGES[:1])
+    said = _said(None, given.get("messages"), _MESSAGE)
     if said is None or len(caps) - caps.count(None) > 1:
         return None
     instructions = "\n\n".join(content for role, content in said if role in _SYSTEM)
@@ -116,7 +117,7 @@ def _item(role: str, content: str) -> Body:
 
 
 def _said(
-    instructions: object, given: object, shapes: tuple[set[str], ...] = _MESSAGES
+    instructions: object, given: object, shape: frozenset[str]
 ) -> list[tuple[str, str]] | None:
     """Who said which text, in order; None where it is more than text."""
     said: list[tuple[str, str]] = []
@@ -127,10 +128,11 @@ def _said(
             said.append(("system", instructions))
     if isinstance(given, str):
         return [*said, ("user", given)]
-    for item in as_sequence(given) or ():
-        if type(item) is not dict or item.keys() not in shapes:
+    for entry in as_sequence(given) or ():
+        item = as_dict(entry)
+        if item is None or not item.keys() <= shape:
             return None
-        role, text = as_text(item["role"]), _text(item["content"])
+        role, text = as_text(item.get("role")), _text(item.get("content"))
         if role not in _ROLES or text is None or item.get("type", "message") != "message":
             return None
         said.append((role, text))
@@ -141,11 +143,11 @@ def _text(content: object) -> str | None:
     """Content that is one text."""
     if isinstance(content, str):
         return content
-    match content:
-        case [{"type": str(kind), "text": str(text), **rest}] if kind in _TEXTS and not rest:
-            return text
-        case _:
-            return None
+    parts = as_list(content)
+    part = as_dict(parts[0]) if parts and len(parts) == 1 else None
+    if part is None or len(part) != 2 or part.get("type") not in _TEXTS:
+        return None
+    return as_text(part.get("text"))
 
 
 def _caps(made: Body, name: str, cap: object) -> bool:
@@ -160,4 +162,5 @@ def _flags(given: Mapping[str, object], name: str) -> bool:
 
 
 def _holds(value: object, names: set[str]) -> bool:
-    return type(value) is dict and value.keys() <= names
+    given = as_dict(value)
+    return given is not None and given.keys() <= names

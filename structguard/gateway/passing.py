@@ -197,6 +197,7 @@ class Passage:
             guardable=turn.guardable,
             prompt=self.policy.prompt,
             asked=turn.format,
+            quotes=turn.quotes,
         )
 
     def _body(self, turn: Turn, first: BodyCall, call: BodyCall, model: str) -> bytes:

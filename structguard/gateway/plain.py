@@ -18,13 +18,13 @@ import orjson
 from structguard.clients.call import BodyCall
 from structguard.clients.healing import looks_right
 from structguard.clients.replies import get, text_slots
-from structguard.events import Observer, RefusalSkipped
+from structguard.events import Observer
 from structguard.gateway.turn import Mode, Served
 from structguard.gateway.whole import RawReply, Whole
 from structguard.memo import Entry, Memo
 from structguard.options import Policy
 from structguard.providers.call import Fault
-from structguard.types import Api, FormatKind, JsonSchema
+from structguard.types import Api
 
 T = TypeVar("T")
 
@@ -42,18 +42,9 @@ class Plan(NamedTuple):
 
     def skipped(self, memo: Memo, observer: Observer) -> None:
         """Tell that the format was left out, once that has worked."""
-        entry = self.entry
-        if entry is not None:
-            call = self.call
-            kind: FormatKind = (
-                "json_schema" if isinstance(call.asked, JsonSchema) else "json_object"
-            )
-            memo.note_saved(entry)
-            observer(
-                RefusalSkipped(
-                    provider=call.provider, model=call.model, format=kind, refusal=entry.refusal
-                )
-            )
+        if self.entry is not None:
+            memo.note_saved(self.entry)
+            observer(self.entry.skipped)
 
 
 def plan_of(asked: BodyCall, mode: Mode, memo: Memo, policy: Policy) -> Plan | None:

@@ -116,6 +116,11 @@ class Turn:
         """Whether it asks for JSON, and the guard is on."""
         return self.mode != "off" and has_format(self.body, self.api)
 
+    @property
+    def quotes(self) -> bool:
+        """Whether a text of the body may hold a quotation mark: JSON writes one behind a backslash."""
+        return self.raw is None or b"\\" in self.raw
+
     def asked(self) -> Format | None:
         """
         The format the client asked for.

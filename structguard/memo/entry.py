@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TypeAlias, get_args
 
 from structguard.errors import redact
-from structguard.events import Verdict
+from structguard.events import RefusalSkipped, Verdict
 from structguard.memo.record import MAX_EVIDENCE, VERSION, is_entry
 from structguard.types import Api, Flag, FormatKind, MemoKey, Refusal, Scope, as_mapping
 
@@ -220,6 +220,14 @@ class Entry:
     def refusal(self) -> Refusal:
         """The verdict it was made from."""
         return Refusal(self.scope, self.rule, self.feature, self.evidence, self.flag)
+
+    @cached_property
+    def skipped(self) -> RefusalSkipped:
+        """The event of a refused request that it spared, the same each time."""
+        assert self.format is not None  # noqa: S101  only `use_api` names none
+        return RefusalSkipped(
+            provider=self.provider, model=self.model, format=self.format, refusal=self.refusal
+        )
 
     def renewed(self, by: Entry) -> Entry:
         """The newer entry of the same slot, with this one's history."""

@@ -6,10 +6,10 @@ Needs prometheus-client. Source: spec gateway, issue "Observability"; Prometheus
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import structguard.events as ev
 from structguard.errors import MissingExtra
@@ -72,8 +72,14 @@ _RULES: Mapping[type[ev.Event], tuple[str, Labels, Labels]] = MappingProxyType(
 )
 """One row an event: its counter, the attributes that label it, and labels that are always so."""
 
-_READ = {
-    kind: (name, [*map(attrgetter, paths)], rest) for kind, (name, paths, rest) in _RULES.items()
+
+def _nothing(_: object) -> tuple[object, ...]:
+    return ()
+
+
+_READ: Mapping[type[ev.Event], tuple[str, Callable[[object], object], Labels]] = {
+    kind: (name, attrgetter(*paths) if paths else _nothing, rest)
+    for kind, (name, paths, rest) in _RULES.items()
 }
 
 _STATE_AFTER: Mapping[type[ev.Event], str] = MappingProxyType(
@@ -102,7 +108,7 @@ class PrometheusSink:
             name: library.Counter(f"structguard_{name}", about, labels, registry=registry)
             for name, (about, labels) in _COUNTERS.items()
         }
-        self._children: dict[tuple[str, Labels], Counter] = {}
+        self._children: dict[tuple[type[ev.Event], object], Counter] = {}
         self._state: Gauge = library.Gauge(
             "structguard_link_state",
             "A link's breaker: 0 closed, 1 half-open, 2 cooling",
@@ -113,17 +119,22 @@ class PrometheusSink:
 
     def __call__(self, event: ev.Event, /) -> None:
         """Count one event."""
-        counter, reads, fixed = _READ[type(event)]
-        values = (*(str(read(event)) for read in reads), *fixed)
-        child = self._children.get((counter, values))
-        if child is None:
-            counted = self._counters[counter]
-            child = counted.labels(*values) if values else counted
-            self._children[counter, values] = child  # the library's own look-up costs more
+        kind = type(event)
+        read = _READ[kind][1](event)
+        child = self._children.get((kind, read))
+        if child is None:  # the library's own look-up costs more
+            child = self._children[kind, read] = self._child(kind, read)
         child.inc()
-        after = _STATE_AFTER.get(type(event))
+        after = _STATE_AFTER.get(kind)
         if after is not None:
-            self.link_state(values[0], after)
+            self.link_state(str(read), after)
+
+    def _child(self, kind: type[ev.Event], read: object) -> Counter:
+        name, _, fixed = _READ[kind]
+        values = cast("tuple[object, ...]", read) if isinstance(read, tuple) else (read,)
+        labels = (*map(str, values), *fixed)
+        counter = self._counters[name]
+        return counter.labels(*labels) if labels else counter
 
     def link_state(self, link: str, mode: str) -> None:
         """Set a link's gauge; `mode` closed, half-open or cooling."""

@@ -58,7 +58,10 @@ def as_format(given: object) -> Format | None:
 @lru_cache(maxsize=_KEPT)
 def _format_of_packed(packed: bytes) -> Format | None:
     """A format read once: the same caller asks with the same dict again and again."""
-    return _format_of_dict(unpack(packed))
+    made = _format_of_dict(unpack(packed))
+    if isinstance(made, JsonSchema):
+        object.__setattr__(made, "packed", fingerprint(made.schema))
+    return made
 
 
 def _format_of_dict(spec: Mapping[str, object]) -> Format | None:

@@ -22,7 +22,8 @@ class JsonSchema:
     A format: the answer must fit this JSON Schema.
 
     `name` is what the vendor is told (None: derived from the digest), `source` the Python type the
-    schema was made from, so that a value can be built from the answer.
+    schema was made from, so that a value can be built from the answer. `packed` names the schema's
+    content where `schema.as_format` made a copy of it that nobody changes.
     """
 
     schema: Mapping[str, object]
@@ -30,6 +31,7 @@ class JsonSchema:
     strict: bool | None = None
     description: str | None = None
     source: object = field(default=None, repr=False, compare=False)
+    packed: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

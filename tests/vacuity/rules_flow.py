@@ -94,7 +94,7 @@ MUTATIONS = [
         'if policy.mode != "guard" or policy.require_enforced:',
         "if policy.require_enforced:",
     ),
-    flow("a skip is not told", "    notify(RefusalSkipped(", "    str(RefusalSkipped("),
+    flow("a skip is not told", "    notify(entry.skipped)\n", ""),
     flow("spared requests are not counted", "    view.note_saved(entry)\n", ""),
     flow(
         "an ignored format leaves the prompt as it is",

@@ -118,8 +118,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "providers: a format that was left out counts as not asked for",
         EXCHANGE,
-        "enforced=False if left_out else reply.enforced,",
-        "enforced=reply.enforced,",
+        "    enforced = False if left_out else reply.enforced\n",
+        "    enforced = reply.enforced\n",
         _tests("openai_compat", "tools_first_leaves_the_format_out_and_says_so"),
     ),
     Mutation(

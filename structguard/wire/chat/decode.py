@@ -12,7 +12,7 @@ from structguard.wire.chat.reply import reasoning_of, signature_of
 from structguard.wire.chat.request import REASONING_FIELDS
 from structguard.wire.fields import Fields, decoded_request, effort_in, tools_in
 
-_BARE = {"role", "content"}
+_BARE = frozenset({"role", "content"})
 _CHOICES: Mapping[str, str] = {"auto": "auto", "none": "none", "required": "any"}
 
 
@@ -51,7 +51,7 @@ def _message(given: object, at: int) -> Message:
     message = as_mapping(given)
     if message is None:
         raise Undecodable(f"{where} must be an object", param=where)
-    if message.keys() == _BARE:  # nearly every message
+    if message.keys() <= _BARE:  # nearly every message
         return _read(message, where)
     known = {key: value for key, value in message.items() if value is not None}
     reasoning = reasoning_of(known)

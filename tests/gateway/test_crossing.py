@@ -1,0 +1,164 @@
+"""A whole reply over the other OpenAI wire: guarded, remembered, retried and read as on its own wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+import pytest
+from pytest_httpserver import HTTPServer
+
+from structguard.testing import RefusingEndpoint
+from tests.gateway.conformance import check_resource
+from tests.gateway.upstream import call, reply
+from tests.gateway.wires import speaking
+from tests.gateway.world import (
+    CHAT_FORMAT,
+    TEXT_FORMAT,
+    VALUE,
+    chat,
+    response,
+    running,
+    settings,
+)
+
+Json = dict[str, Any]
+CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
+WAYS = [(CHAT, "responses"), (RESPONSES, "chat")]
+TOOL = {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}
+
+
+def asked(path: str, model: str, **fields: object) -> Mapping[str, object]:
+    if path == CHAT:
+        return chat(model, response_format=CHAT_FORMAT, **fields)
+    return response(model, text={"format": TEXT_FORMAT}, **fields)
+
+
+def said(path: str, answer: httpx2.Response) -> Any:
+    assert answer.status_code == 200, answer.text
+    if path == CHAT:
+        return answer.json()["choices"][0]["message"]["content"]
+    return check_resource(answer.json())["output"][-1]["content"][0]["text"]
+
+
+def told(answer: httpx2.Response) -> tuple[str | None, str | None, str | None]:
+    names = ("enforced", "requests", "source")
+    enforced, requests, source = (answer.headers.get(f"x-structguard-{name}") for name in names)
+    return enforced, requests, source
+
+
+def one(base_url: str, **options: object) -> Any:
+    return settings("", providers={"up": {"base_url": base_url, "attempts": 1, **options}})
+
+
+@pytest.mark.parametrize(("path", "api"), WAYS)
+def test_a_refused_format_is_rescued_and_remembered_for_streams_too(path: str, api: str) -> None:
+    with (
+        RefusingEndpoint("refuse400", answer="fenced", value=VALUE) as endpoint,
+        running(one(endpoint.base_url, api=api)) as gateway,
+    ):
+        first = gateway.post(path, asked(path, "m"))
+        second = gateway.post(path, asked(path, "m"))
+        stream = gateway.post(path, asked(path, "m", stream=True))
+        assert [json.loads(said(path, answer)) for answer in (first, second)] == [VALUE, VALUE]
+        assert (told(first)[:2], told(second)[:2]) == (("false", "2"), ("false", "1"))
+        assert told(stream)[:2] == ("false", "1")
+        assert len(endpoint.requests) == 4
+
+
+@pytest.mark.parametrize(("path", "api"), WAYS)
+def test_an_enforced_format_crosses(path: str, api: str) -> None:
+    with (
+        RefusingEndpoint("enforce", value=VALUE) as endpoint,
+        running(one(endpoint.base_url, api=api)) as gateway,
+    ):
+        answer = gateway.post(path, asked(path, "m"))
+        assert json.loads(said(path, answer)) == VALUE
+        assert told(answer) == ("true", "1", "json")
+        off = gateway.post(path, asked(path, "m"), x_structguard_mode="off")
+        assert told(off) == (None, "1", None)
+        native = gateway.post(path, asked(path, "m"), x_structguard_mode="native")
+        assert told(native)[:2] == ("true", "1")
+        assert len(endpoint.requests) == 3
+
+
+@pytest.mark.parametrize(("path", "api"), WAYS)
+def test_native_mode_refuses_to_be_rescued(path: str, api: str) -> None:
+    with (
+        RefusingEndpoint("refuse400") as endpoint,
+        running(one(endpoint.base_url, api=api)) as gateway,
+    ):
+        answer = gateway.post(path, asked(path, "m"), x_structguard_mode="native")
+        assert answer.status_code == 400
+        assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize(("path", "api"), WAYS)
+def test_what_is_not_plain_crosses_too(path: str, api: str) -> None:
+    tool = TOOL if path == RESPONSES else {"function": TOOL}
+    body = (chat if path == CHAT else response)("m", tools=[{"type": "function", **tool}])
+    with speaking(api) as up, running(settings("", providers={"up": up})) as gateway:
+        found = gateway.post(path, body).json()
+    called = (
+        found["choices"][0]["message"]["tool_calls"][0]["function"]
+        if path == CHAT
+        else check_resource(found)["output"][0]
+    )
+    assert called["name"] == "get_weather"
+
+
+def test_a_reply_that_is_none_is_sent_for_again_and_then_told(httpserver: HTTPServer) -> None:
+    httpserver.expect_request(CHAT).respond_with_json({"choices": []})
+    with running(one(httpserver.url_for("/v1"), api="chat", attempts=2)) as gateway:
+        answer = gateway.post(RESPONSES, asked(RESPONSES, "m"))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "bad_response")
+    assert "the reply has no choices" in answer.json()["error"]["message"]
+    assert len(httpserver.log) == 2
+
+
+def test_an_answer_in_the_thoughts_becomes_the_answer(httpserver: HTTPServer) -> None:
+    message = {"content": "", "reasoning_content": json.dumps(VALUE)}
+    httpserver.expect_request(CHAT).respond_with_json(reply(message))
+    with running(one(httpserver.url_for("/v1"), api="chat")) as gateway:
+        answer = gateway.post(RESPONSES, asked(RESPONSES, "m"))
+    assert json.loads(said(RESPONSES, answer)) == VALUE
+
+
+def test_calls_of_a_chat_upstream_keep_their_order(httpserver: HTTPServer) -> None:
+    message = {"content": "Look.", "tool_calls": [call(), call("get_time", "{}", "call_2")]}
+    httpserver.expect_request(CHAT).respond_with_json(reply(message, "tool_calls"))
+    with running(one(httpserver.url_for("/v1"), api="chat")) as gateway:
+        found = check_resource(gateway.post(RESPONSES, response("m")).json())
+    assert [item.get("name", item["type"]) for item in found["output"]] == [
+        "message",
+        "get_weather",
+        "get_time",
+    ]
+
+
+AZURE = "/openai/deployments/{model}/chat/completions"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_a_chat_url_with_a_query_and_the_models_name_is_reached(
+    path: str, httpserver: HTTPServer, *, stream: bool
+) -> None:
+    there = AZURE.format(model="gpt-x")
+    httpserver.expect_request(there, query_string="api-version=2").respond_with_json(
+        reply({"content": json.dumps(VALUE)})
+    )
+    with running(one(httpserver.url_for(AZURE) + "?api-version=2")) as gateway:
+        answer = gateway.post(path, asked(path, "gpt-x", stream=stream))
+        assert answer.status_code == 200, answer.text
+        assert "Bonn" in answer.text
+    assert len(httpserver.log) == 1
+
+
+def test_the_models_of_a_chat_url_are_listed(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/v1/models").respond_with_json({"data": [{"id": "m"}]})
+    with running(one(httpserver.url_for(CHAT))) as gateway:
+        found = gateway.get("/v1/models").json()["data"]
+    assert [row["id"] for row in found] == ["m"]
