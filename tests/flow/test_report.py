@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextvars import Context, copy_context
+from dataclasses import replace
 
 import pytest
 
 from structguard.flow import Info, attach, info, report, tell, watch
 from structguard.flow.prompt import instruction
+from structguard.schema import as_format
 from structguard.types import JsonObject, JsonSchema
 
 ONE = Info(provider="p", model="one", enforced=True, requests=1)
@@ -76,3 +78,17 @@ def test_the_instruction_shows_the_schema_or_asks_for_an_object() -> None:
     shown = instruction(JsonSchema(schema={"type": "object", "title": "Größe"}))
     assert shown.endswith('\n{"type":"object","title":"Größe"}')
     assert "one JSON object" in instruction(JsonObject())
+
+
+def test_the_instruction_shows_the_schema_as_it_is_now() -> None:
+    schema: dict[str, object] = {"type": "object", "title": "one"}
+    own, read = JsonSchema(schema=schema), as_format(schema)
+    assert isinstance(read, JsonSchema)
+    first = instruction(own)
+    assert instruction(read) == first
+    schema["title"] = "two"
+    again = as_format(schema)
+    assert isinstance(again, JsonSchema)
+    assert instruction(own) == instruction(again) != first
+    assert instruction(read) == first  # a copy of what it was read from
+    assert instruction(replace(read, schema={"title": "three"})).endswith('{"title":"three"}')

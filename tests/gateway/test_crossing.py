@@ -162,3 +162,23 @@ def test_the_models_of_a_chat_url_are_listed(httpserver: HTTPServer) -> None:
     with running(one(httpserver.url_for(CHAT))) as gateway:
         found = gateway.get("/v1/models").json()["data"]
     assert [row["id"] for row in found] == ["m"]
+
+
+@pytest.mark.parametrize("kept", ["by the gateway", "by the client", "in short"])
+def test_a_chat_models_own_thoughts_come_back_to_it(kept: str, httpserver: HTTPServer) -> None:
+    details = [{"type": "reasoning.encrypted", "data": "c2VjcmV0", "id": "r1", "index": 0}]
+    message = {"content": "Bonn.", "reasoning_details": details}
+    httpserver.expect_request(CHAT).respond_with_json(reply(message))
+    user: Json = {"role": "user", "content": "And now?"}
+    with running(one(httpserver.url_for("/v1"), api="chat")) as gateway:
+        first = check_resource(gateway.post(RESPONSES, response("m")).json())
+        more: Json = {"previous_response_id": first["id"], "input": [user]}
+        if kept != "by the gateway":
+            thought, answer = first["output"]
+            if kept == "in short":
+                answer = {"role": "assistant", "content": "Bonn."}
+            more = {"input": [{"role": "user", "content": "Where?"}, thought, answer, user]}
+        assert gateway.post(RESPONSES, response("m", **more)).status_code == 200
+    sent = httpserver.log[1][0].get_json()["messages"]
+    assert [said["role"] for said in sent] == ["user", "assistant", "user"]
+    assert sent[1]["reasoning_details"] == details

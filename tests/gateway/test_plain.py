@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from structguard.options import Policy
 from structguard.testing import RefusingEndpoint
 from tests.gateway.world import (
     CHAT_FORMAT,
+    SCHEMA,
     TEXT_FORMAT,
     VALUE,
     chat,
@@ -87,6 +89,23 @@ def test_a_format_that_cannot_be_read_goes_the_general_way() -> None:
         reply = gateway.post(CHAT, chat("refuse400", response_format=broken))
     assert reply.status_code == 400
     assert reply.json()["error"]["param"] == "response_format"
+
+
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_a_prompt_that_shows_the_schema_is_not_told_it_again(path: str) -> None:
+    asking_for = {"content": f"Fill this in: {json.dumps(SCHEMA)}", "role": "user"}
+    body = asking(path, "refuse400", stream=False)
+    with (
+        RefusingEndpoint("refuse400", value=VALUE) as endpoint,
+        running(over(endpoint.base_url)) as gateway,
+    ):
+        for said in ({"role": "user", "content": "Where?"}, asking_for):
+            body["messages" if path == CHAT else "input"] = [said]
+            assert gateway.post(path, body).status_code == 200
+        told = [request.body for request in endpoint.requests]
+    assert len(told) == 3
+    assert "no prose" in json.dumps(told[1])
+    assert "no prose" not in json.dumps(told[2])
 
 
 def test_what_was_tried_is_taken_once_and_only_for_the_same_bytes() -> None:

@@ -1,0 +1,74 @@
+"""The rules of a whole reply over the other OpenAI wire, and of what a remembered refusal may skip."""
+
+from __future__ import annotations
+
+from tests.vacuity.mutation import Mutation
+
+_CROSSING, _DIRECT = "tests/gateway/test_crossing.py", "tests/gateway/test_direct.py"
+_IN = "structguard/gateway"
+
+MUTATIONS: list[Mutation] = [
+    Mutation(
+        "crossing: the short cut drops what stands beside a text",
+        f"{_IN}/direct.py",
+        "if item is None or not item.keys() <= shape:",
+        "if item is None:",
+        (f"{_DIRECT}::test_what_is_more_than_plain_goes_the_long_way",),
+    ),
+    Mutation(
+        "crossing: the short cut takes any number for a cap",
+        f"{_IN}/direct.py",
+        "return cap is None or (type(cap) is int and cap > 0)",
+        "return True",
+        (f"{_DIRECT}::test_what_is_more_than_plain_goes_the_long_way",),
+    ),
+    Mutation(
+        "crossing: the short cut loses the word JSON",
+        f"{_IN}/direct.py",
+        "not isinstance(format, JsonSchema) or options.needs_json_word",
+        "options.needs_json_word",
+        (f"{_DIRECT}::test_what_is_more_than_plain_goes_the_long_way",),
+    ),
+    Mutation(
+        "crossing: thoughts that the body no longer holds are lost",
+        f"{_IN}/crossing.py",
+        "        if turn.is_read:  # it may hold more than its body does\n            return None\n",
+        "",
+        (f"{_CROSSING}::test_a_chat_models_own_thoughts_come_back_to_it",),
+    ),
+    Mutation(
+        "crossing: how it was served is not told",
+        f"{_IN}/crossing.py",
+        "requests=told.requests, enforced=told.enforced",
+        "requests=1, enforced=None",
+        (f"{_CROSSING}::test_a_refused_format_is_rescued_and_remembered_for_streams_too",),
+    ),
+    Mutation(
+        "crossing: the client's mode is not heard",
+        f"{_IN}/crossing.py",
+        "            mode=turn.mode,\n",
+        "",
+        (f"{_CROSSING}::test_native_mode_refuses_to_be_rescued",),
+    ),
+    Mutation(
+        "crossing: the answer in the thoughts stays there",
+        f"{_IN}/sending.py",
+        "format_ = asked.asked if asked.guardable else None",
+        "format_ = None",
+        (f"{_CROSSING}::test_an_answer_in_the_thoughts_becomes_the_answer",),
+    ),
+    Mutation(
+        "gateway: a URL is made without the model's name",
+        f"{_IN}/sending.py",
+        "self.endpoints.url(self.wire.API, asked.model)",
+        'self.endpoints.url(self.wire.API, "m")',
+        (f"{_CROSSING}::test_a_chat_url_with_a_query_and_the_models_name_is_reached",),
+    ),
+    Mutation(
+        "gateway: a prompt that shows the schema is told it again",
+        f"{_IN}/turn.py",
+        'return self.raw is None or b"\\\\" in self.raw',
+        "return False",
+        ("tests/gateway/test_plain.py::test_a_prompt_that_shows_the_schema_is_not_told_it_again",),
+    ),
+]
