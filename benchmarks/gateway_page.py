@@ -46,6 +46,8 @@ _TAIL = """\
 - Bodies are parsed once, with orjson, and pass as the bytes they came in; validators are compiled once.
 - The plain case has a path of its own (`gateway/plain.py`); whatever is not plain goes the general way,
   which takes over what was sent.
+- A plain body crosses from one OpenAI wire to the other without a neutral form between
+  (`gateway/direct.py`), and then takes the path of any body of that wire.
 - Translated text events are taken by their bytes where they differ from the one before in their text
   alone (`wire/shortcut.py`), and written without building an event.
 """

@@ -40,7 +40,20 @@ def _openai(config: ProviderConfig, common: Common) -> Provider:
 
 def _compat(config: ProviderConfig, common: Common) -> Provider:
     api: OpenAIApi = "responses" if config.api == "responses" else "chat"
-    return OpenAICompat(config.base_url, api_key=config.key or None, api=api, **common)
+    url = config.responses_url or None
+    key = config.key if config.sends_bearer else ""
+    if not config.sends_bearer:
+        common["headers"] = _key_of(config)
+    return OpenAICompat(
+        config.base_url, api_key=key or None, api=api, responses_endpoint=url, **common
+    )
+
+
+def _key_of(config: ProviderConfig) -> Mapping[str, str]:
+    """The header that holds an OpenAI-compatible endpoint's key, if it has one."""
+    if not config.key:
+        return {}
+    return bearer(config.key) if config.sends_bearer else {config.key_header: config.key}
 
 
 def _anthropic(config: ProviderConfig, common: Common) -> Provider:
@@ -120,7 +133,7 @@ def apis_of(config: ProviderConfig) -> tuple[Api, ...]:
         case "openai_compat", "responses":
             return ("responses",)
         case "openai_compat", _:
-            known = Endpoints(base_url=config.base_url).can_derive()
+            known = _endpoints(config).can_derive()
             return ("chat", "responses") if known else ("chat",)
         case "openai", _:
             return ("chat", "responses")
@@ -139,17 +152,20 @@ def build_passage(
     observer: Observer,
 ) -> Passage:
     """The way on which bodies of `api` pass to a provider unchanged."""
-    base = config.base_url or OPENAI_URL
-    own: Mapping[str, str] = bearer(config.key) if config.key else {}
     policy = replace(policy, also_statuses=frozenset(config.also_statuses))
+    endpoints = _endpoints(config)
     return Passage(
         id=name,
         memo_id=name,
-        base_url=endpoint_id(base),
+        base_url=endpoint_id(endpoints.base_url),
         sending=Sending(
-            endpoints=Endpoints(base_url=base),
+            endpoints=endpoints,
             wire=WIRES[api],
-            headers={"content-type": "application/json", "user-agent": "structguard", **own},
+            headers={
+                "content-type": "application/json",
+                "user-agent": "structguard",
+                **_key_of(config),
+            },
             transport=transport,
             policy=policy,
         ),
@@ -159,6 +175,10 @@ def build_passage(
         timeout=config.timeout,
         retry=RetryOptions(attempts=config.attempts),
     )
+
+
+def _endpoints(config: ProviderConfig) -> Endpoints:
+    return Endpoints(base_url=config.base_url or OPENAI_URL, responses=config.responses_url or None)
 
 
 def build_crossing(config: ProviderConfig, passage: Passage) -> Crossing:

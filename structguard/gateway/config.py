@@ -8,6 +8,7 @@ environment variable that holds them and never stand in a file. Source: spec gat
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ from structguard.gateway.settings import ConfigError, option
 from structguard.http.urls import checked
 
 KINDS = ("openai", "openai_compat", "anthropic", "bedrock", "google")
+BEARER = "authorization"
+_HEADER = re.compile("[A-Za-z][A-Za-z0-9-]*").fullmatch
 EMBEDDED = "upstream"
 """The name of the one provider of `--upstream`."""
 
@@ -24,12 +27,23 @@ class ProviderConfig:
     """One upstream: `[providers.NAME]`."""
 
     kind: str = option("openai_compat", "which API it speaks", words=KINDS)
-    base_url: str = option("", "its base URL, such as https://host/v1; empty: the vendor's own")
+    base_url: str = option(
+        "",
+        "its base URL, such as https://host/v1, or its whole chat URL, in which {model} is filled in;"
+        " empty: the vendor's own",
+    )
+    responses_url: str = option(
+        "", "openai_compat: the whole URL of its Responses API, where base_url does not tell it"
+    )
     api: str = option(
         "", "openai_compat: its wire API; empty: the client's own where it has it, else chat",
         words=("", "chat", "responses"),
     )  # fmt: skip
     api_key_env: str = option("", "the environment variable that holds its key")
+    key_header: str = option(
+        BEARER, "openai_compat: the header of its key, sent as a bearer token; in any other header, such"
+        " as Azure's `api-key`, alone",
+    )  # fmt: skip
     credential: str = option(
         "own", "`client` sends the client's Authorization instead of a key of ours",
         words=("own", "client"),
@@ -51,6 +65,11 @@ class ProviderConfig:
     )  # fmt: skip
     key: str = field(default="", repr=False, metadata={"hidden": True})
 
+    @property
+    def sends_bearer(self) -> bool:
+        """Whether its key goes as a bearer token."""
+        return self.key_header.lower() == BEARER
+
     def check(self, where: str) -> None:
         """Refuse what could only fail at the first call."""
         if self.kind == "openai_compat" and not self.base_url:
@@ -63,11 +82,28 @@ class ProviderConfig:
             raise ConfigError(f"{where}: give one of profile and api_key_env")
         if self.api and self.kind != "openai_compat":
             raise ConfigError(f"{where}: api is for kind openai_compat; {self.kind} has one API")
-        if self.base_url:
+        self._check_compat(where)
+        urls = {"base_url": self.base_url, "responses_url": self.responses_url}
+        for name, url in urls.items():
             try:
-                checked(self.base_url)
+                checked(url or "http://unset", name)
             except ValueError as error:
                 raise ConfigError(f"{where}: {error}") from error
+
+    def _check_compat(self, where: str) -> None:
+        """What only an OpenAI-compatible endpoint has."""
+        own = {"responses_url": bool(self.responses_url), "key_header": not self.sends_bearer}
+        for name, given in own.items():
+            if given and self.kind != "openai_compat":
+                raise ConfigError(
+                    f"{where}: {name} is for kind openai_compat; {self.kind} has its own"
+                )
+        if _HEADER(self.key_header) is None:
+            raise ConfigError(f"{where}: key_header is no header's name: {self.key_header!r}")
+        if not self.sends_bearer and self.credential == "client":
+            raise ConfigError(
+                f'{where}: credential = "client" sends the client\'s Authorization only'
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

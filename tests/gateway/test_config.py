@@ -48,6 +48,18 @@ def test_both_switches_are_off_in_a_file_and_on_without_one() -> None:
         ({"providers": {"up": {}}}, "providers.up: base_url is missing"),
         ({"providers": {"up": {"base_url": "ftp://x"}}}, "providers.up: base_url must be an http"),
         ({"providers": {"up": {"kind": "bedrock"}}}, "region is missing"),
+        ({"providers": {"up": {"kind": "google", "key_header": "x"}}}, "key_header is for kind open"),
+        ({"providers": {"up": {"kind": "google", "responses_url": "http://h"}}}, "google has its own"),
+        ({"providers": {"up": {"base_url": "http://h", "key_header": "a b"}}}, "no header's name"),
+        ({"providers": {"up": {"base_url": "http://h", "key_header": ""}}}, "no header's name"),
+        (
+            {"providers": {"up": {"base_url": "http://h", "key_header": "x", "credential": "client"}}},
+            "sends the client's Authorization only",
+        ),
+        (
+            {"providers": {"up": {"base_url": "http://h", "responses_url": "nowhere"}}},
+            "responses_url must be an http",
+        ),
         ({"providers": {"up": {"kind": "anthropic", "api": "chat"}}}, "anthropic has one API"),
         ({"providers": {"up": {"base_url": "https://h", "profile": "p"}}}, "profile is for kind"),
         ({"providers": {"up": {"kind": "bedrock", "region": "us-east-1", "profile": "p",

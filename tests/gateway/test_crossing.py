@@ -182,3 +182,28 @@ def test_a_chat_models_own_thoughts_come_back_to_it(kept: str, httpserver: HTTPS
     sent = httpserver.log[1][0].get_json()["messages"]
     assert [said["role"] for said in sent] == ["user", "assistant", "user"]
     assert sent[1]["reasoning_details"] == details
+
+
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_an_azure_deployment_gets_its_key_in_its_own_header(
+    path: str, httpserver: HTTPServer
+) -> None:
+    there, own = AZURE.format(model="gpt-x"), {"api-key": "az-secret"}
+    value = json.dumps(VALUE)
+    httpserver.expect_request(there, headers=own).respond_with_json(reply({"content": value}))
+    said_there = [{"type": "message", "content": [{"type": "output_text", "text": value}]}]
+    httpserver.expect_request("/openai/v1/responses", headers=own).respond_with_json(
+        {"id": "r", "object": "response", "status": "completed", "output": said_there}
+    )
+    up = {
+        "base_url": httpserver.url_for(AZURE) + "?api-version=2",
+        "responses_url": httpserver.url_for("/openai/v1/responses"),
+        "api_key_env": "AZURE",
+        "key_header": "api-key",
+    }
+    with running(settings("", environ={"AZURE": "az-secret"}, providers={"up": up})) as gateway:
+        answer = gateway.post(path, asked(path, "gpt-x"))
+    assert "Bonn" in answer.text, answer.text
+    request = httpserver.log[0][0]
+    assert request.path == (there if path == CHAT else "/openai/v1/responses")
+    assert "authorization" not in request.headers
