@@ -86,7 +86,7 @@ class ProviderConfig:
         urls = {"base_url": self.base_url, "responses_url": self.responses_url}
         for name, url in urls.items():
             try:
-                checked(url or "http://unset", name)
+                _ = checked(url, name) if url else ""
             except ValueError as error:
                 raise ConfigError(f"{where}: {error}") from error
 
