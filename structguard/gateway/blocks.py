@@ -48,6 +48,11 @@ class Blocks:
         return any(end in block for block in reversed(self._last) for end in self._ends)
 
     @property
+    def ended_before(self) -> bool:
+        """Whether a terminal event was among the last blocks but for the one just given."""
+        return any(end in block for block in list(self._last)[:-1] for end in self._ends)
+
+    @property
     def done(self) -> bool:
         """Whether `[DONE]` was the last event."""
         return bool(self._last) and self._last[-1][-_TAIL:].rstrip().endswith(b"[DONE]")
@@ -132,6 +137,20 @@ def raw_events(block: bytes) -> Iterator[bytes]:
         end = len(block) if end < 0 else end + 2
         yield block[at:end]
         at = end
+
+
+def without_done(block: bytes) -> bytes:
+    """A block without `[DONE]`: whoever writes the end of a stream writes it once."""
+    if b"[DONE]" not in block:
+        return block
+    return b"".join(
+        raw for raw in raw_events(block) if raw.removeprefix(b"data:").strip() != b"[DONE]"
+    )
+
+
+def is_bare(event: bytes) -> bool:
+    """Whether an event of the responses wire lacks its name or its number."""
+    return b'"sequence_number"' not in event or not event.startswith(b"event:")
 
 
 def object_of(event: bytes) -> dict[str, object] | None:

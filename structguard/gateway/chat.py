@@ -16,7 +16,7 @@ from structguard.gateway.asgi import Exchange
 from structguard.gateway.blocks import DONE, spoken
 from structguard.gateway.chunks import Chunks
 from structguard.gateway.core import Core
-from structguard.gateway.faults import ApiError, unusable
+from structguard.gateway.faults import unusable
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.neutral import Batch
 from structguard.gateway.resource import new_id, now
@@ -98,5 +98,4 @@ class ChatEndpoint:
             yield begun + self._broken(turn, error)
 
     def _broken(self, turn: Turn, error: Exception) -> bytes:
-        fault: ApiError = self.core.refusal(error, "chat", turn.model)
-        return b"data: " + fault.body + b"\n\n"
+        return b"data: " + self.core.broken(error, turn).body + b"\n\n"

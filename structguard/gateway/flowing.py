@@ -8,19 +8,29 @@ is not whole. Source: spec gateway "Replies", rows "Stream" and "Healing".
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 
 import anyio
 
-from structguard.clients.replies import get, items, put
+from structguard.clients.replies import failure_in, get, items, put
 from structguard.clients.signs import gives_answer
 from structguard.clients.streams import StreamHealer
-from structguard.gateway.blocks import ENDS, Blocks, is_opening, object_of, raw_events, spoken
+from structguard.gateway.blocks import (
+    ENDS,
+    Blocks,
+    is_bare,
+    is_opening,
+    object_of,
+    raw_events,
+    spoken,
+)
 from structguard.gateway.faults import unusable
 from structguard.gateway.turn import Served
 from structguard.http import ExchangeFailed, Response
-from structguard.types import Api, Format
+from structguard.types import Api, Failure, Format
 from structguard.wire.base import BadReply, Wire
 from structguard.wire.stream import truncated
+from structguard.wire.table import WIRES
 
 _DRAIN = 0.05  # seconds granted to the end of a finished body, so that its connection can be kept
 
@@ -40,7 +50,9 @@ class RawStream:
         self._blocks = blocks
         self._healer: StreamHealer | None = None
         self._number = 0
+        self._told = 0
         self._unusable = False
+        self.bare = False  # its events lack names or numbers: they get both here
 
     def heal(self, asked: Callable[[], Format | None], *, degraded: bool) -> None:
         """The text must become bare JSON that fits."""
@@ -56,25 +68,61 @@ class RawStream:
         The blocks, healed.
 
         Raises:
-            ExchangeFailed, BadReply: the stream broke, after what had come was given out.
+            ExchangeFailed, BadReply: the stream broke or told an error, after what had come was
+                given out.
             ApiError: `strict`, and the text holds no value.
         """
+        told: Failure | None = None
         fault: Exception | None = None
         try:
-            async for block in self._blocks:
-                if self._healer is None:
-                    yield block
-                else:
-                    if out := self._out(block):
-                        yield out
-                    if self._unusable:
-                        raise unusable()
+            async for came in self._blocks:
+                block, told = self._up_to_error(self._named(came) if self.bare else came)
+                if out := block if self._healer is None else self._out(block):
+                    yield out
+                if self._unusable:
+                    raise unusable()
+                if told is not None:
+                    break
         except ExchangeFailed as error:
-            fault = error
+            fault = _cut(error)
         if rest := self._rest():
             yield rest
-        if not self._blocks.ended:  # a connection that breaks after the end is no loss
-            raise fault or BadReply(truncated())
+        if (broken := self._broken(told, fault)) is not None:
+            raise broken
+
+    def _broken(self, told: Failure | None, fault: Exception | None) -> Exception | None:
+        """What kept the stream from its end; a connection that breaks after that is no loss."""
+        if told is not None:
+            return BadReply(told)
+        return None if self._blocks.ended else fault or BadReply(truncated())
+
+    def _named(self, block: bytes) -> bytes:
+        """A block whose events have their names and numbers."""
+        out = list[bytes]()
+        for raw in raw_events(block):
+            event = object_of(raw)
+            if event is None or "type" not in event:
+                out.append(raw)
+                continue
+            out.append(spoken({**event, "sequence_number": self._told}, self.api))
+            self._told += 1
+        return b"".join(out)
+
+    def _up_to_error(self, block: bytes) -> tuple[bytes, Failure | None]:
+        """
+        A block up to an error that the upstream tells, and what it says.
+
+        Its form is the upstream's own, and most streams break off after it: whoever writes the end
+        tells it, once.
+        """
+        if b'"error"' not in block or self._blocks.ended_before:
+            return block, None
+        at = 0
+        for raw in raw_events(block):
+            if b'"error"' in raw and _is_error(object_of(raw), self.api):
+                return block[:at], _failure(raw, self.api)
+            at += len(raw)
+        return block, None
 
     def _out(self, block: bytes) -> bytes:
         """A block, event by event while there is something to heal, then as it is."""
@@ -179,6 +227,29 @@ class RawStream:
                 await self._response.aclose()
 
 
+def _is_error(event: object, api: Api) -> bool:
+    return get(event, "type") == "error" or bool(failure_in(event, api))
+
+
+def _failure(raw: bytes, api: Api) -> Failure:
+    """What an error event says, as the wire reads it."""
+    decoder = WIRES[api].open_stream()
+    decoder.feed(raw)
+    try:
+        decoder.close()
+    except BadReply as error:
+        return error.failure
+    return truncated()
+
+
+def _cut(error: ExchangeFailed) -> Exception:
+    """A connection that broke cut the stream; our own deadline stays what it is."""
+    failure = error.failure
+    if failure.own_timeout or not failure.truncated:
+        return error
+    return BadReply(replace(failure, network=False))
+
+
 def _is_text(event: object, api: Api) -> bool:
     """Whether an event brings text of the answer."""
     if api == "responses":
@@ -225,4 +296,7 @@ async def opened(response: Response, wire: Wire, *, confirm: bool) -> RawStream:
     if decoder.done or not begun:
         decoder.close()
     blocks.put_back(head)
+    if api == "responses":
+        named = (raw for block in head for raw in raw_events(block) if b'"type"' in raw)
+        stream.bare = is_bare(next(named, b""))
     return stream

@@ -17,7 +17,14 @@ import orjson
 from structguard.gateway import schema_responses
 from structguard.gateway.asgi import Exchange
 from structguard.gateway.auth import Caller
-from structguard.gateway.blocks import DONE, around_resources, holds_resource, object_of, spoken
+from structguard.gateway.blocks import (
+    DONE,
+    around_resources,
+    holds_resource,
+    object_of,
+    spoken,
+    without_done,
+)
 from structguard.gateway.conversation import Local, check_outputs, input_items, only_messages
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
@@ -171,7 +178,9 @@ class ResponsesEndpoint:
         """An upstream's own events; only those that hold the resource are looked at."""
         last = b""
         try:
-            async for block in stream.blocks():
+            async for came in stream.blocks():
+                if not (block := without_done(came)):
+                    continue
                 last = block
                 yield await self._seen(run, block) if holds_resource(block) else block
         except Exception as error:  # noqa: BLE001  the status is sent: the stream tells it
@@ -179,8 +188,7 @@ class ResponsesEndpoint:
             sequence = Sequence(run.start.whole(), int(numbers[-1]) + 1 if numbers else 0)
             yield self._broken(run, sequence, error)
             return
-        if not stream.is_done:
-            yield DONE
+        yield DONE
 
     async def _seen(self, run: Run, block: bytes) -> bytes:
         """A block in which something of the resource is made whole, and kept at its end."""
@@ -237,7 +245,7 @@ class ResponsesEndpoint:
         return end
 
     def _broken(self, run: Run, sequence: Sequence, error: Exception) -> bytes:
-        fault = self.core.refusal(error, "responses", run.turn.model)
+        fault = self.core.broken(error, run.turn)
         events = sequence.fail(fault.code or fault.type, fault.message, fault.type)
         return _speak(events) + DONE
 

@@ -22,6 +22,7 @@ from structguard.gateway.auth import Caller
 from structguard.gateway.compact import compacted
 from structguard.gateway.conversation import listed, no_store
 from structguard.gateway.core import Core
+from structguard.gateway.embeddings import embedding_options, spoken_embeddings
 from structguard.gateway.faults import ApiError
 from structguard.gateway.openapi import document
 from structguard.gateway.resource import now
@@ -170,12 +171,12 @@ class Rest:
             if embed is None:
                 continue
             try:
-                found: Embeddings = await embed(texts, model=named, **_options(body))
+                found: Embeddings = await embed(texts, model=named, **embedding_options(body))
             except ProviderError as error:
                 if at + 1 == len(links) or not error.rule.advance:
                     raise
             else:
-                return _spoken_embeddings(found, model)
+                return spoken_embeddings(found, model, body)
         raise ApiError(400, f"model {model!r} offers no embeddings", param="model")
 
     async def compact(self, request: Request, caller: Caller) -> Response:
@@ -256,26 +257,6 @@ class Rest:
         del request, caller
         content, kind = self.core.metrics.render()
         return Response(content, headers={"content-type": kind})
-
-
-def _options(body: Mapping[str, object]) -> dict[str, object]:
-    options = {"dimensions": body.get("dimensions"), "user": body.get("user")}
-    encoding = body.get("encoding_format")
-    found = {key: value for key, value in options.items() if value is not None}
-    return found if encoding is None else {**found, "encoding": encoding}
-
-
-def _spoken_embeddings(found: Embeddings, model: str) -> Mapping[str, object]:
-    used = (found.usage.input if found.usage else None) or 0
-    return {
-        "object": "list",
-        "model": model,
-        "data": [
-            {"object": "embedding", "index": at, "embedding": vector}
-            for at, vector in enumerate(found.vectors)
-        ],
-        "usage": {"prompt_tokens": used, "total_tokens": used},
-    }
 
 
 def _limit(given: str | None) -> int:

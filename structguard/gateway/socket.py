@@ -184,7 +184,10 @@ class _Connection:
         return body
 
     async def _answered(self, body: dict[str, object]) -> Served | None:
-        warm = body.pop("generate", True) is False
+        generate = body.pop("generate", None)
+        if not isinstance(generate, bool | None):
+            raise ApiError(400, "generate must be true or false", param="generate")
+        warm = generate is False
         body["stream"] = True
         try:
             return await (self._prewarm(body) if warm else self._respond(body))
@@ -215,11 +218,10 @@ class _Connection:
             self.exchange, "responses", body, None, self.caller, schema_responses.fault
         )
         history = await core.conversations.expanded(body, self.caller.scope, self.local)
-        start = Started(body, turn.model).whole()
+        kept = {"store": False}  # by this connection alone, whatever the client would like
+        start = Started({**body, **kept}, turn.model).whole()
         resource = ended(Completion(), start, {})
-        await core.conversations.keep(
-            {**history, "store": False}, resource, self.caller.scope, self.local
-        )
+        await core.conversations.keep({**history, **kept}, resource, self.caller.scope, self.local)
         await self._send({"type": "response.created", "sequence_number": 0, "response": start})
         done = {"type": "response.completed", "sequence_number": 1, "response": resource}
         await self._send(done)

@@ -191,6 +191,9 @@ def test_a_prewarmed_turn_asks_no_model_and_can_be_built_on(
     assert len(served.asked) == before
     turn(socket, model="text", input="One?", previous_response_id=warm[-1]["response"]["id"])
     assert said(served) == [("user", "Context."), ("user", "One?")]
+    assert warm[-1]["response"]["store"] is False  # for this connection alone
+    (odd,) = turn(socket, model="text", input="One?", generate="no")
+    assert (odd["status"], odd["error"]["param"]) == (400, "generate")
 
 
 @pytest.mark.parametrize(

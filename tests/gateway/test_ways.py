@@ -208,3 +208,109 @@ def test_numbers_go_on_without_a_gap_where_an_upstreams_had_one() -> None:
     told = events_of(text)
     assert [event["sequence_number"] for event in told] == list(range(len(told)))
     assert json.loads(told[-1]["response"]["output"][0]["content"][0]["text"]) == VALUE
+
+
+def event(kind: str, number: int, **fields: object) -> bytes:
+    """One event of the responses wire."""
+    data = json.dumps({"type": kind, "sequence_number": number, **fields})
+    return f"event: {kind}\ndata: {data}\n\n".encode()
+
+
+BEGUN: Json = {"id": "resp_1", "object": "response", "status": "in_progress", "output": []}
+PLACE: Json = {"output_index": 0, "item_id": "m", "content_index": 0}
+PART: Json = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+ITEM: Json = {"type": "message", "id": "m", "role": "assistant", "status": "in_progress", "content": []}  # fmt: skip
+OPENED = b"".join(
+    (
+        event("response.created", 0, response=BEGUN),
+        event("response.in_progress", 1, response=BEGUN),
+        event("response.output_item.added", 2, output_index=0, item=ITEM),
+        event("response.content_part.added", 3, **PLACE, part=PART),
+        event("response.output_text.delta", 4, **PLACE, delta="Well", logprobs=[]),
+    )
+)
+FACTS: Json = {"type": "server_error", "code": "boom", "message": "sk-abcdefghijklmnop broke"}
+FAILED: Json = {**BEGUN, "status": "failed", "error": {"code": "boom", "message": "it broke"}}
+TOLD = {
+    "nested, then a cut": (event("error", 5, error=FACTS), False),
+    "flat": (event("error", 5, **{**FACTS, "type": "error"}), True),
+    "then failed": (event("error", 5, error=FACTS) + event("response.failed", 6, response=FAILED), True),
+    "of no kind, then done": (
+        f"data: {json.dumps({'error': FACTS})}\n\ndata: [DONE]\n\n".encode(),
+        True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("how", TOLD)
+def test_an_error_that_an_upstream_tells_on_its_way_is_told_once(how: str, *, apart: bool) -> None:
+    error, ends = TOLD[how]
+    pieces = (OPENED, error) if apart else (OPENED + error,)
+    up = {"api": "responses", "attempts": 1}
+    with (
+        raw_server(Play([chunked(*pieces, end=ends)])) as server,
+        running(settings("", providers={"up": {"base_url": f"{server.url}/v1", **up}})) as gateway,
+    ):
+        text = gateway.post(RESPONSES, response("m", stream=True)).text
+    final = check_stream(text)
+    assert final["error"]["code"] == "boom"
+    assert text.count("event: error\n") == text.count("event: response.failed\n") == 1
+    assert "sk-abc" not in text
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_an_error_on_a_chat_stream_is_told_once_and_in_our_form(*, ends: bool) -> None:
+    told = f"data: {json.dumps({'error': FACTS})}\n\n".encode()
+    last = (b"data: [DONE]\n\n",) if ends else ()
+    sent = chunked(chunk("Well"), told, *last, end=ends)
+    with raw_server(Play([sent])) as server, running(settings(f"{server.url}/v1")) as gateway:
+        text = gateway.post(CHAT, chat("m", stream=True)).text
+    *_, error = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+    assert text.count('"error"') == 1
+    assert {**error["error"], "message": ""} == {
+        "message": "", "type": "upstream_error", "param": None, "code": "boom",
+    }  # fmt: skip
+    assert "sk-abc" not in text
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses"])
+def test_a_passing_stream_that_is_cut_says_so(wire: str) -> None:
+    path, body = (CHAT, chunk("Well")) if wire == "chat" else (RESPONSES, OPENED)
+    up = {"api": wire, "attempts": 1}
+    with (
+        raw_server(Play([chunked(body, end=False)])) as server,
+        running(settings("", providers={"up": {"base_url": f"{server.url}/v1", **up}})) as gateway,
+    ):
+        made = chat("m", stream=True) if wire == "chat" else response("m", stream=True)
+        text = gateway.post(path, made).text
+    assert '"code":"stream_truncated"' in text
+    assert "127.0.0.1" not in text
+
+
+@pytest.mark.parametrize("format_", [None, TEXT_FORMAT])
+def test_events_without_names_or_numbers_get_both(format_: Json | None) -> None:
+    part = {**PART, "text": ANSWER}
+    item = {**ITEM, "status": "completed", "content": [part]}
+    whole: Json = {**BEGUN, "status": "completed", "output": [item]}
+    events: list[Json] = [
+        {"type": "response.created", "response": BEGUN},
+        {"type": "response.in_progress", "response": BEGUN},
+        {"type": "response.output_item.added", "output_index": 0, "item": ITEM},
+        {"type": "response.content_part.added", **PLACE, "part": PART},
+        {"type": "response.output_text.delta", **PLACE, "delta": ANSWER[:4], "logprobs": []},
+        {"type": "response.output_text.delta", **PLACE, "delta": ANSWER[4:], "logprobs": []},
+        {"type": "response.output_text.done", **PLACE, "text": ANSWER, "logprobs": []},
+        {"type": "response.content_part.done", **PLACE, "part": part},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": whole},
+    ]
+    sent = chunked(*(f"data: {json.dumps(one)}\n\n".encode() for one in events))
+    up = {"api": "responses", "attempts": 1}
+    with (
+        raw_server(Play([sent])) as server,
+        running(settings("", providers={"up": {"base_url": f"{server.url}/v1", **up}})) as gateway,
+    ):
+        more = {} if format_ is None else {"text": {"format": format_}}
+        text = gateway.post(RESPONSES, response("m", stream=True, **more)).text
+    assert said(RESPONSES, text, stream=True) == ANSWER
