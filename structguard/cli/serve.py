@@ -77,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
         config.check_host(args.host)
         if args.workers < 1:
             raise ConfigError(f"--workers must be at least 1, got {args.workers}")  # noqa: TRY301
+        if args.check or args.workers > 1:
+            _checked(config)
         if args.check:
             print(shown(config))
             return 0
@@ -87,11 +89,25 @@ def run(args: argparse.Namespace) -> int:
         return 2
 
 
+def _checked(config: Config) -> None:
+    """
+    Make one worker's parts and let them go: what cannot be made is told here, once. A worker that
+    fails to start is started again, for ever. Opens nothing.
+
+    Raises:
+        MissingExtra, ValueError: a part cannot be made.
+    """
+    from structguard.gateway.app import create_core  # noqa: PLC0415  after --help
+
+    create_core(config)
+
+
 def shown(config: Config) -> str:
     """The resolved settings as JSON, secrets left out."""
     fields = dataclasses.asdict(config)
     for provider in fields["providers"].values():
         provider["key"] = "set" if provider["key"] else None
+        provider["base_url"] = redact(provider["base_url"])  # its query may hold a key
     fields["auth"]["tokens"] = len(fields["auth"]["tokens"])
     fields["auth"]["token_hashes"] = len(fields["auth"]["token_hashes"])
     for section, name in (("store", "url"), ("guard", "memo")):

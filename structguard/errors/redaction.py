@@ -12,7 +12,7 @@ _SECRETS = re.compile(
     | \b(?:sk|pk|rk|xai|gsk|hf|key|ghp|gho|github_pat)[-_][A-Za-z0-9][A-Za-z0-9_.-]{15,}
     | \b(?:AIza|ya29\.|AKIA|ASIA)[A-Za-z0-9_.-]{15,}
     | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)?  # JSON web tokens
-    | (?<=://)[^/\s:@]{1,256}:[^/\s@]{1,256}(?=@)                     # user:password@host
+    | (?<=://)[^/\s:@]{0,256}:[^/\s@]{1,256}(?=@)                     # user:password@host, :password@host
     """
 )
 

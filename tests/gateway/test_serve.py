@@ -63,12 +63,29 @@ def test_check_prints_the_resolved_settings_without_secrets(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "c.toml"
-    file.write_text(CONFIG.format(url="https://host/v1", place=tmp_path))
+    text = CONFIG.format(url="https://host/v1?api-key=s3cret-2", place=tmp_path)
+    file.write_text(text.replace(f"disk:{tmp_path}/store", "redis://:s3cret-3@host/1"))
     monkeypatch.setenv("UP_KEY", "s3cret")
     assert main(["serve", "--config", str(file), "--check"]) == 0
     out = capsys.readouterr().out
     assert json.loads(out)["providers"]["up"]["key"] == "set"
+    assert json.loads(out)["store"]["url"] == "redis://***@host/1"
     assert "s3cret" not in out
+
+
+@pytest.mark.parametrize("how", [("--check",), ("--workers", "2")])
+@pytest.mark.parametrize("part", ["memo", "store"])
+def test_a_part_that_cannot_be_made_is_told_before_anything_is_served(
+    part: str, how: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "c.toml"
+    text = CONFIG.format(url="https://host/v1", place=tmp_path).replace(
+        'api_key_env = "UP_KEY"', ""
+    )
+    file.write_text(text.replace(f"disk:{tmp_path}/{part}", "redos://host/1"))
+    assert main(["serve", "--config", str(file), *how]) == 2
+    told = capsys.readouterr()
+    assert (told.out, f"a {part} URL is" in told.err) == ("", True)
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,7 @@ def test_a_missing_extra_names_the_pip_line() -> None:
         ('{"api_key": "12345678"}', '{"api_key": "***"}'),
         ("bearer ABCDEFGHIJ", "bearer ***"),
         ("https://user:secret@host/x", "https://***@host/x"),
+        ("redis://:secret@host/1", "redis://***@host/1"),
         ("AIzaSyA1234567890abcdefg", "***"),
         ("eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.abc", "***"),
         ("max_tokens: 100 must be at most 99", "max_tokens: 100 must be at most 99"),
