@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
+from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
 from werkzeug import Request, Response
 
 from structguard.gateway.resource import Started
@@ -181,6 +183,24 @@ def test_a_turn_that_breaks_on_its_way_ends_once(
     assert check_resource(events[-1]["response"])["error"]["message"]
     stale = turn(socket, model="text", input="Three?", previous_response_id=first["id"])
     assert stale[-1]["error"]["code"] == "previous_response_not_found"
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [("https://evil.example", 403), ("null", 403), ("https://app.example", 101), ("", 101)],
+)
+def test_a_page_of_another_site_gets_no_socket_without_a_token(
+    served: Upstream, origin: str, status: int
+) -> None:
+    cors = {"origins": ["https://app.example"]}
+    with running(settings(served.base_url, cors=cors)) as gateway:
+        url, got = gateway.url.replace("http", "ws") + "/v1/responses", 101
+        try:
+            with connect(url, proxy=None, origin=Origin(origin or gateway.url)):
+                pass
+        except InvalidStatus as error:
+            got = error.response.status_code
+    assert got == status
 
 
 def test_a_prewarmed_turn_asks_no_model_and_can_be_built_on(
