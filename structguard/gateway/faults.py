@@ -91,9 +91,11 @@ def _code(kind: Kind) -> str | None:
 
 
 def _message(error: ProviderError) -> str:
-    """What happened, without an address of ours: network errors name hosts and ports."""
+    """What happened, without an address of ours: errors of the network and redirects name some."""
     if error.failure.network:
         return f"{error.provider}: the upstream cannot be reached, or the connection to it broke"
+    if 300 <= (error.failure.status or 0) < 400:
+        return f"{error.provider}: the upstream redirects, which is not followed: its base_url is wrong"
     return redact(error.message)
 
 

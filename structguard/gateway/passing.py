@@ -18,14 +18,13 @@ import orjson
 
 from structguard import errors
 from structguard.clients.call import BodyCall
-from structguard.clients.replies import is_answer
 from structguard.events import Observer
 from structguard.flow import Send, Sent, Served as Outcome, adrive
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.plain import Tried, plain_reply, plan_of
 from structguard.gateway.sending import Sending
 from structguard.gateway.turn import Served, Turn
-from structguard.gateway.whole import RawReply, Whole, healed, holds_prose, promoted
+from structguard.gateway.whole import RawReply, Whole, answers, healed, holds_prose, promoted
 from structguard.memo import Memo
 from structguard.options import Policy, RetryOptions
 from structguard.providers.call import Call, Fault
@@ -102,7 +101,7 @@ class Passage:
             if isinstance(outcome, Fault):
                 return _failed(call, outcome)
             outcome = promoted(outcome, asked)
-            answered = not effect.confirm or is_answer(outcome.parsed, turn.api)
+            answered = not effect.confirm or answers(outcome, turn.api)
             prose = holds_prose(outcome, asked) if self.policy.ignored_after else None
             return Sent(value=outcome, status=200, answered=answered, prose=prose)
 

@@ -18,7 +18,7 @@ from structguard.gateway.whole import Whole, is_sound, read
 from structguard.http import ExchangeFailed, Response, Transport
 from structguard.options import Policy
 from structguard.providers.call import Fault
-from structguard.providers.exchange import fault_of
+from structguard.providers.exchange import fault_of, redirect_of
 from structguard.providers.routes import Endpoints
 from structguard.refusal import detect_refusal
 from structguard.types import Completion, Failure, Format
@@ -115,15 +115,16 @@ class Sending:
 
     def _refused(self, asked: BodyCall, response: Response, raw: bytes, *, stream: bool) -> Fault:
         failure = self.wire.failure(response.status, response.headers, raw)
-        return self._judged(asked, failure, None, stream=stream)
+        moved = redirect_of(self.wire, response, failure)
+        return moved or self._judged(asked, failure, None, stream=stream)
 
     def _judged(
         self, asked: BodyCall, failure: Failure, cause: BaseException | None, *, stream: bool
     ) -> Fault:
         fault = fault_of(self.wire, failure, cause)
-        if not asked.guardable or failure.status is None:
-            return fault
         facts = asked.facts
+        if facts.sent is None or failure.status is None:
+            return fault
         return replace(
             fault,
             refusal=detect_refusal(

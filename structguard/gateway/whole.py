@@ -14,9 +14,10 @@ import orjson
 
 from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
-from structguard.clients.replies import failure_in, get, put, text_slots
+from structguard.clients.replies import failure_in, get, is_answer, put, text_slots
 from structguard.clients.thoughts import promote
 from structguard.gateway.turn import RAW, Served
+from structguard.layers.served import answers as is_answered
 from structguard.types import Api, Completion, as_mapping, as_sequence
 from structguard.wire.payload import loads
 
@@ -74,6 +75,14 @@ def is_sound(parsed: Mapping[str, object], api: Api) -> bool:
     """Whether a reply is plainly an answer; else the wire says what is wrong with it."""
     output = as_sequence(parsed.get("choices" if api == "chat" else "output"))
     return bool(output) and failure_in(parsed, api) is None
+
+
+def answers(whole: Whole, api: Api) -> bool:
+    """Whether the client gets an answer it can use: of a decoded reply, by what was decoded."""
+    reply = whole.decoded
+    if reply is None:
+        return is_answer(whole.parsed, api)
+    return reply.finish != "error" and is_answered(reply)
 
 
 def promoted(whole: Whole, asked: BodyCall) -> Whole:

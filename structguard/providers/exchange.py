@@ -111,16 +111,22 @@ def fault_of(wire: Wire, failure: Failure, cause: BaseException | None = None) -
     )
 
 
+def redirect_of(wire: Wire, response: Response, failure: Failure) -> Fault | None:
+    """A redirect, if it is one: not followed, for that sends twice, and the key elsewhere."""
+    if not 300 <= response.status < 400:
+        return None
+    where = response.headers.get("location", "an address it does not name")
+    text = f"the endpoint redirects to {where}; redirects are not followed, set base_url to it"
+    return replace(fault_of(wire, replace(failure, message=text)), kind=Kind.NOT_FOUND)
+
+
 def _refused(
     call: Call, route: Route, asked: Format | None, response: Response, raw: bytes
 ) -> Fault:
-    """Any status but 2xx. A redirect is not followed: it would send twice, and the key elsewhere."""
+    """Any status but 2xx."""
     failure = route.wire.failure(response.status, response.headers, raw)
-    if 300 <= response.status < 400:
-        where = response.headers.get("location", "an address it does not name")
-        text = f"the endpoint redirects to {where}; redirects are not followed, set base_url to it"
-        return replace(fault_of(route.wire, replace(failure, message=text)), kind=Kind.NOT_FOUND)
-    return _judged(call, route, asked, failure, None)
+    moved = redirect_of(route.wire, response, failure)
+    return moved or _judged(call, route, asked, failure, None)
 
 
 def _judged(

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_resource
@@ -27,7 +28,9 @@ from tests.gateway.world import (
 Json = dict[str, Any]
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
 WAYS = [(CHAT, "responses"), (RESPONSES, "chat")]
-TOOL = {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}
+REFUSED = {"error": {"message": "json_schema is not supported", "param": "response_format"}}
+UNROUTED = {"error": {"message": "No endpoints found that can handle the requested parameters."}}
+TOOL: Json = {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}
 
 
 def asked(path: str, model: str, **fields: object) -> Mapping[str, object]:
@@ -124,6 +127,73 @@ def test_an_answer_in_the_thoughts_becomes_the_answer(httpserver: HTTPServer) ->
     with running(one(httpserver.url_for("/v1"), api="chat")) as gateway:
         answer = gateway.post(RESPONSES, asked(RESPONSES, "m"))
     assert json.loads(said(RESPONSES, answer)) == VALUE
+
+
+def spoken(text: str | None, **more: object) -> Json:
+    return {"index": 0, "message": {"role": "assistant", "content": text, **more}}
+
+
+EMPTY = reply({"content": ""})
+ANSWERED = {"type": "message", "content": [{"type": "output_text", "text": json.dumps(VALUE)}]}
+RETRIES = [
+    (CHAT, {"status": "incomplete", "output": [ANSWERED]}, False),
+    (CHAT, {"status": "failed", "output": [ANSWERED]}, False),
+    (CHAT, {"status": "completed", "output": [ANSWERED]}, True),
+    (RESPONSES, {**EMPTY, "choices": [spoken(""), spoken("Another.")]}, False),
+    (RESPONSES, {**EMPTY, "choices": [spoken(None, function_call={"name": "f"})]}, False),
+    (RESPONSES, {**EMPTY, "choices": [spoken("", reasoning=json.dumps(VALUE))]}, True),
+]
+
+
+@pytest.mark.parametrize(("path", "retried", "remembered"), RETRIES)
+def test_a_refusal_is_remembered_where_the_client_got_an_answer(
+    path: str, retried: Json, httpserver: HTTPServer, *, remembered: bool
+) -> None:
+    api, there = ("responses", RESPONSES) if path == CHAT else ("chat", CHAT)
+
+    def answer(request: Request) -> Response:
+        body = request.get_json()
+        if "response_format" in body or "text" in body:
+            return Response(json.dumps(REFUSED), 400, content_type="application/json")
+        return Response(json.dumps(retried), content_type="application/json")
+
+    httpserver.expect_request(there).respond_with_handler(answer)
+    with running(one(httpserver.url_for("/v1"), api=api)) as gateway:
+        requests = [told(gateway.post(path, asked(path, "m")))[1] for _ in range(2)]
+    assert requests == ["2", "1" if remembered else "2"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_a_refusal_says_what_it_is_with_the_guard_off_too(
+    path: str, api: str, httpserver: HTTPServer, *, stream: bool
+) -> None:
+    there = CHAT if api == "chat" else RESPONSES
+    httpserver.expect_request(there).respond_with_json(UNROUTED, 404)
+    with running(one(httpserver.url_for("/v1"), api=api)) as gateway:
+        answer = gateway.post(path, asked(path, "m", stream=stream), x_structguard_mode="off")
+        plain = gateway.post(path, (chat if path == CHAT else response)("m"))
+    param = "response_format" if path == CHAT else "text.format"
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+    assert (plain.status_code, plain.json()["error"]["param"]) == (502, None)
+    assert len(httpserver.log) == 2
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_a_redirect_is_told_without_where_it_goes(
+    path: str, httpserver: HTTPServer, caplog: pytest.LogCaptureFixture, *, stream: bool
+) -> None:
+    where = {"location": httpserver.url_for("/elsewhere")}
+    httpserver.expect_request(CHAT).respond_with_json({"a": 1}, 307, headers=where)
+    with running(one(httpserver.url_for("/v1"), api="chat")) as gateway:
+        answer = gateway.post(path, asked(path, "m", stream=stream))
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (502, "not_found")
+    assert "redirects" in error["message"]
+    assert "elsewhere" not in answer.text
+    assert where["location"] in caplog.text  # for whoever sets base_url
 
 
 def test_calls_of_a_chat_upstream_keep_their_order(httpserver: HTTPServer) -> None:
