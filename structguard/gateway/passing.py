@@ -95,7 +95,10 @@ class Passage:
 
             async def once() -> Whole | Fault:
                 found = tried and tried.taken(body)
-                return found or await self.sending.whole(asked, body, call.left())
+                if found:
+                    return found
+                call.requests += 1
+                return await self.sending.whole(asked, body, call.left())
 
             outcome = await self._attempts(call, once)
             if isinstance(outcome, Fault):
@@ -139,9 +142,10 @@ class Passage:
 
             async def once() -> RawStream | Fault:
                 found = tried and tried.taken(body)
-                return found or await self.sending.opened(
-                    asked, body, call.left(), confirm=effect.confirm
-                )
+                if found:
+                    return found
+                call.requests += 1
+                return await self.sending.opened(asked, body, call.left(), confirm=effect.confirm)
 
             outcome = await self._attempts(call, once)
             if isinstance(outcome, Fault):
@@ -184,6 +188,7 @@ class Passage:
             deadline=began + (turn.timeout or self.timeout),
             retry=self.retry,
             attempts=self.retry.attempts,
+            requests=0 if tried is None else 1,  # it was sent, whether or not it is taken over
         )
 
     def _asked(self, turn: Turn, model: str) -> BodyCall:
@@ -236,7 +241,6 @@ class Passage:
     async def _attempts(self, call: Call, send: Callable[[], Awaitable[T | Fault]]) -> T | Fault:
         """Send, and send the same bytes again while the table and the budget allow it."""
         while True:
-            call.requests += 1
             outcome = await send()
             if not isinstance(outcome, Fault):
                 return outcome

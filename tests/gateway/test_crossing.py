@@ -13,7 +13,7 @@ from werkzeug import Request, Response
 
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_resource
-from tests.gateway.upstream import call, reply
+from tests.gateway.upstream import call, chunks, reply
 from tests.gateway.wires import speaking
 from tests.gateway.world import (
     CHAT_FORMAT,
@@ -161,6 +161,32 @@ def test_a_refusal_is_remembered_where_the_client_got_an_answer(
     with running(one(httpserver.url_for("/v1"), api=api)) as gateway:
         requests = [told(gateway.post(path, asked(path, "m")))[1] for _ in range(2)]
     assert requests == ["2", "1" if remembered else "2"]
+
+
+@pytest.mark.parametrize(("path", "stream"), [(RESPONSES, False), (CHAT, False), (CHAT, True)])
+def test_every_send_is_told_though_the_memo_learnt_of_it_meanwhile(
+    path: str, *, stream: bool
+) -> None:
+    events = "".join(f"data: {json.dumps(one)}\n\n" for one in chunks({"content": "{}"}, "stop"))
+    sent: list[Json] = []
+
+    def answer(request: Request) -> Response:
+        sent.append(request.get_json())
+        if "response_format" in sent[-1]:
+            if len(sent) == 1:  # another call is faster
+                gateway.post(path, asked(path, "m"))
+            return Response(json.dumps(REFUSED), 400, content_type="application/json")
+        if sent[-1].get("stream"):
+            return Response(events + "data: [DONE]\n\n", content_type="text/event-stream")
+        return Response(json.dumps(reply({"content": "{}"})), content_type="application/json")
+
+    with HTTPServer(host="127.0.0.1", threaded=True) as server:
+        server.expect_request(CHAT).respond_with_handler(answer)
+        with running(one(server.url_for("/v1"), api="chat")) as gateway:
+            found = gateway.post(path, asked(path, "m", stream=stream))
+    assert found.status_code == 200, found.text
+    assert ["response_format" in body for body in sent] == [True, True, False, False]
+    assert told(found)[:2] == ("false", "2")
 
 
 @pytest.mark.parametrize("stream", [False, True])

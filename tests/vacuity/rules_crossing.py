@@ -72,6 +72,13 @@ MUTATIONS: list[Mutation] = [
         (f"{_CROSSING}::test_a_refusal_is_remembered_where_the_client_got_an_answer",),
     ),
     Mutation(
+        "gateway: a send that nobody took over is not told",
+        f"{_IN}/passing.py",
+        "requests=0 if tried is None else 1,",
+        "requests=0,",
+        (f"{_CROSSING}::test_every_send_is_told_though_the_memo_learnt_of_it_meanwhile",),
+    ),
+    Mutation(
         "gateway: with the guard off a refusal is any error",
         f"{_IN}/sending.py",
         "if facts.sent is None or failure.status is None:",
