@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import orjson
 
-from structguard.http import Response
-from structguard.types import Api, as_mapping
+from structguard.clients.replies import failure_in, get
+from structguard.http import ExchangeFailed, Response
+from structguard.types import Api, Failure, as_mapping
+from structguard.wire.base import BadReply
+from structguard.wire.stream import truncated
+from structguard.wire.table import WIRES
 
 DONE = b"data: [DONE]\n\n"
 ENDS: Mapping[Api, tuple[bytes, ...]] = {
@@ -146,6 +151,44 @@ def without_done(block: bytes) -> bytes:
     return b"".join(
         raw for raw in raw_events(block) if raw.removeprefix(b"data:").strip() != b"[DONE]"
     )
+
+
+def up_to_error(block: bytes, api: Api) -> tuple[bytes, Failure | None]:
+    """
+    A block up to an error that the upstream tells, and what it says.
+
+    Its form is the upstream's own, and most streams break off after it: whoever writes the end
+    tells it, once.
+    """
+    at = 0
+    for raw in raw_events(block):
+        if b'"error"' in raw and _is_error(object_of(raw), api):
+            return block[:at], _failure(raw, api)
+        at += len(raw)
+    return block, None
+
+
+def _is_error(event: object, api: Api) -> bool:
+    return get(event, "type") == "error" or bool(failure_in(event, api))
+
+
+def _failure(raw: bytes, api: Api) -> Failure:
+    """What an error event says, as the wire reads it."""
+    decoder = WIRES[api].open_stream()
+    decoder.feed(raw)
+    try:
+        decoder.close()
+    except BadReply as error:
+        return error.failure
+    return truncated()
+
+
+def cut(error: ExchangeFailed) -> Exception:
+    """A connection that broke cut the stream; our own deadline stays what it is."""
+    failure = error.failure
+    if failure.own_timeout or not failure.truncated:
+        return error
+    return BadReply(replace(failure, network=False))
 
 
 def is_bare(event: bytes) -> bool:

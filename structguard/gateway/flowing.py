@@ -8,29 +8,30 @@ is not whole. Source: spec gateway "Replies", rows "Stream" and "Healing".
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import replace
 
 import anyio
 
-from structguard.clients.replies import failure_in, get, items, put
+from structguard.clients.replies import get, items, put
 from structguard.clients.signs import gives_answer
 from structguard.clients.streams import StreamHealer
 from structguard.gateway.blocks import (
     ENDS,
     Blocks,
+    cut,
     is_bare,
     is_opening,
     object_of,
     raw_events,
     spoken,
+    up_to_error,
 )
 from structguard.gateway.faults import unusable
+from structguard.gateway.promoting import Silent, spoken_answer
 from structguard.gateway.turn import Served
 from structguard.http import ExchangeFailed, Response
 from structguard.types import Api, Failure, Format
 from structguard.wire.base import BadReply, Wire
 from structguard.wire.stream import truncated
-from structguard.wire.table import WIRES
 
 _DRAIN = 0.05  # seconds granted to the end of a finished body, so that its connection can be kept
 
@@ -49,6 +50,8 @@ class RawStream:
         self._response = response
         self._blocks = blocks
         self._healer: StreamHealer | None = None
+        self._asked: Callable[[], Format | None] = lambda: None
+        self._silent = Silent()
         self._number = 0
         self._told = 0
         self._unusable = False
@@ -57,6 +60,7 @@ class RawStream:
     def heal(self, asked: Callable[[], Format | None], *, degraded: bool) -> None:
         """The text must become bare JSON that fits."""
         self._healer = StreamHealer(self.api, asked, degraded)
+        self._asked = asked
 
     @property
     def is_done(self) -> bool:
@@ -84,11 +88,17 @@ class RawStream:
                 if told is not None:
                     break
         except ExchangeFailed as error:
-            fault = _cut(error)
+            fault = cut(error)
         if rest := self._rest():
             yield rest
         if (broken := self._broken(told, fault)) is not None:
             raise broken
+
+    def _up_to_error(self, block: bytes) -> tuple[bytes, Failure | None]:
+        """A block up to an error that the upstream tells before its end, and what it says."""
+        if b'"error"' not in block or self._blocks.ended_before:
+            return block, None
+        return up_to_error(block, self.api)
 
     def _broken(self, told: Failure | None, fault: Exception | None) -> Exception | None:
         """What kept the stream from its end; a connection that breaks after that is no loss."""
@@ -107,22 +117,6 @@ class RawStream:
             out.append(spoken({**event, "sequence_number": self._told}, self.api))
             self._told += 1
         return b"".join(out)
-
-    def _up_to_error(self, block: bytes) -> tuple[bytes, Failure | None]:
-        """
-        A block up to an error that the upstream tells, and what it says.
-
-        Its form is the upstream's own, and most streams break off after it: whoever writes the end
-        tells it, once.
-        """
-        if b'"error"' not in block or self._blocks.ended_before:
-            return block, None
-        at = 0
-        for raw in raw_events(block):
-            if b'"error"' in raw and _is_error(object_of(raw), self.api):
-                return block[:at], _failure(raw, self.api)
-            at += len(raw)
-        return block, None
 
     def _out(self, block: bytes) -> bytes:
         """A block, event by event while there is something to heal, then as it is."""
@@ -155,8 +149,10 @@ class RawStream:
     ) -> Iterator[bytes]:
         """One event; a text that is JSON from its first character on ends the healing."""
         is_text = _is_text(event, self.api)
+        said, event = self._promoted(healer, event)
         out = list(healer.feed(event))
-        self.served.source = healer.source
+        self.served.source = healer.source or ("json" if said else self.served.source)
+        yield from (self._spoken(one) for one in said)
         if self.strict and healer.holds and healer.source is None and self._ends(event):
             self._unusable = True
             return
@@ -172,6 +168,17 @@ class RawStream:
             if self.api == "chat" and _finishes(one):
                 put(one, "metadata", self.served.headers())
             yield self._spoken(one)
+
+    def _promoted(
+        self, healer: StreamHealer, event: dict[str, object]
+    ) -> tuple[list[dict[str, object]], dict[str, object]]:
+        """An answer that was only thought, as events to go before the end; and that end."""
+        if healer.holds:
+            return [], event
+        if self.api == "chat":
+            return [*self._silent.answers(event, self._asked)], event
+        said, end = spoken_answer(event, self._number, self._asked)
+        return said, event if end is None else end
 
     def _ends(self, event: object) -> bool:
         """Whether the text that was held is whole with this event."""
@@ -225,29 +232,6 @@ class RawStream:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._response.aclose()
-
-
-def _is_error(event: object, api: Api) -> bool:
-    return get(event, "type") == "error" or bool(failure_in(event, api))
-
-
-def _failure(raw: bytes, api: Api) -> Failure:
-    """What an error event says, as the wire reads it."""
-    decoder = WIRES[api].open_stream()
-    decoder.feed(raw)
-    try:
-        decoder.close()
-    except BadReply as error:
-        return error.failure
-    return truncated()
-
-
-def _cut(error: ExchangeFailed) -> Exception:
-    """A connection that broke cut the stream; our own deadline stays what it is."""
-    failure = error.failure
-    if failure.own_timeout or not failure.truncated:
-        return error
-    return BadReply(replace(failure, network=False))
 
 
 def _is_text(event: object, api: Api) -> bool:

@@ -41,11 +41,13 @@ class Sequence:
     neutral ones, in order, numbered without a gap from `number` on.
     """
 
-    def __init__(self, start: Mapping[str, object], number: int = 0) -> None:
+    def __init__(
+        self, start: Mapping[str, object], number: int = 0, items: Iterable[object] = ()
+    ) -> None:
         self._start = start
         self._base = str(start["id"]).removeprefix("resp_")
         self._number = number
-        self._items: list[Event] = []
+        self.items: list[object] = [*items]
         self._kind = ""  # what the open item is: text, refusal, reasoning, or nothing
         self._id = ""
         self._place = b""  # what a delta of the open text says between its number and its text
@@ -73,6 +75,11 @@ class Sequence:
         self._pieces.append(text)
         out.extend((_DELTA, b"%d" % self._number, self._place, orjson.dumps(text), _BEHIND))
         self._number += 1
+
+    def said(self, text: str) -> Iterator[Event]:
+        """A whole message."""
+        yield from self._grow("text", text)
+        yield from self._close("completed")
 
     def feed(self, event: StreamEvent) -> Iterator[Event]:
         """What one neutral event becomes; `Finished` needs `finish`."""
@@ -106,7 +113,7 @@ class Sequence:
         yield from self._close("incomplete" if cut else "completed")
         if (thoughts := seal(completion)) is not None:
             yield from self._sealed(thoughts)
-        self.resource = {**ended(completion, self._start, told), "output": self._items}
+        self.resource = {**ended(completion, self._start, told), "output": self.items}
         kind = f"response.{self.resource['status']}"
         if completion.finish == "error":
             yield self._event("error", error=_fault("server_error", "the upstream failed"))
@@ -117,7 +124,7 @@ class Sequence:
         self.resource = {
             **self._start,
             "status": "failed",
-            "output": self._items,
+            "output": self.items,
             "error": {"code": code, "message": message},
         }
         yield self._event("error", error=_fault(kind, message, code))
@@ -146,14 +153,14 @@ class Sequence:
         self._kind = kind
         self._told.add(kind)
         type_ = "reasoning" if kind == "reasoning" else "message"
-        self._id = f"{_PREFIX[type_]}_{self._base}_{len(self._items)}"
+        self._id = f"{_PREFIX[type_]}_{self._base}_{len(self.items)}"
         item: Event = {"id": self._id, "type": type_}
         item |= (
             {"summary": []}
             if type_ == "reasoning"
             else {"status": "in_progress", "role": "assistant", "content": []}
         )
-        yield self._event("response.output_item.added", output_index=len(self._items), item=item)
+        yield self._event("response.output_item.added", output_index=len(self.items), item=item)
         if kind == "reasoning":
             yield self._event(
                 "response.reasoning_summary_part.added", **self._summary(), part=_part(kind, "")
@@ -180,22 +187,21 @@ class Sequence:
             name = f"response.{_PARTS[kind]}.done"
             yield self._event(name, **place, **{kind: text}, **logs)
             yield self._event("response.content_part.done", **place, part=part)
-            item = {"id": self._id, "type": "message", "status": status,
-                    "role": "assistant", "content": [part]}  # fmt: skip
+            item = _message(self._id, part, status)
         yield self._done(item)
 
     def _call(self, call: ToolCall) -> Iterator[Event]:
         self._told.add(f"call {call.id}")
         item: Event = {
-            "id": f"fc_{self._base}_{len(self._items)}",
+            "id": f"fc_{self._base}_{len(self.items)}",
             "type": "function_call",
             "status": "in_progress",
             "call_id": call.id,
             "name": call.name,
             "arguments": "",
         }
-        place: Event = {"item_id": item["id"], "output_index": len(self._items)}
-        yield self._event("response.output_item.added", output_index=len(self._items), item=item)
+        place: Event = {"item_id": item["id"], "output_index": len(self.items)}
+        yield self._event("response.output_item.added", output_index=len(self.items), item=item)
         name = "response.function_call_arguments"
         if call.arguments:
             yield self._event(f"{name}.delta", **place, delta=call.arguments)
@@ -204,21 +210,36 @@ class Sequence:
 
     def _sealed(self, thoughts: str) -> Iterator[Event]:
         """The model's own form of what it thought: known only now, and wanted back as it is."""
-        id_ = f"rs_{self._base}_{len(self._items)}"
+        id_ = f"rs_{self._base}_{len(self.items)}"
         item: Event = {"id": id_, "type": "reasoning", "summary": [], "encrypted_content": thoughts}
-        yield self._event("response.output_item.added", output_index=len(self._items), item=item)
+        yield self._event("response.output_item.added", output_index=len(self.items), item=item)
         yield self._done(item)
 
     def _done(self, item: Event) -> Event:
-        event = self._event("response.output_item.done", output_index=len(self._items), item=item)
-        self._items.append(item)
+        event = self._event("response.output_item.done", output_index=len(self.items), item=item)
+        self.items.append(item)
         return event
 
     def _content(self) -> Event:
-        return {"item_id": self._id, "output_index": len(self._items), "content_index": 0}
+        return {"item_id": self._id, "output_index": len(self.items), "content_index": 0}
 
     def _summary(self) -> Event:
-        return {"item_id": self._id, "output_index": len(self._items), "summary_index": 0}
+        return {"item_id": self._id, "output_index": len(self.items), "summary_index": 0}
+
+
+def message_item(id_: str, text: str) -> Event:
+    """A whole message of the answer's text."""
+    return _message(id_, _part("text", text), "completed")
+
+
+def _message(id_: str, part: Event, status: str) -> Event:
+    return {
+        "id": id_,
+        "type": "message",
+        "status": status,
+        "role": "assistant",
+        "content": [part],
+    }
 
 
 def _part(kind: str, text: str) -> Event:

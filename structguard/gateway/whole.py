@@ -16,6 +16,7 @@ from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
 from structguard.clients.replies import failure_in, get, is_answer, put, text_slots
 from structguard.clients.thoughts import promote
+from structguard.gateway.promoting import with_answer
 from structguard.gateway.turn import RAW, Served
 from structguard.layers.served import answers as is_answered
 from structguard.types import Api, Completion, as_mapping, as_sequence
@@ -89,7 +90,12 @@ def promoted(whole: Whole, asked: BodyCall) -> Whole:
     """The reply with an answer that stands in the thoughts put where it belongs."""
     if whole.decoded is not None:  # decoding did it
         return whole
-    if asked.guardable and promote(whole.parsed, asked.api, asked.resolve):
+    if not asked.guardable:
+        return whole
+    if asked.api == "responses":
+        said = with_answer(whole.parsed, asked.resolve)
+        return whole if said is whole.parsed else Whole(orjson.dumps(said), said)
+    if promote(whole.parsed, asked.api, asked.resolve):
         return Whole(orjson.dumps(whole.parsed), whole.parsed)
     return whole
 
