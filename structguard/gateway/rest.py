@@ -136,7 +136,7 @@ class Rest:
         """What the only provider lists, where it can be asked the OpenAI way."""
         upstreams = self.core.upstreams
         passage = upstreams.passage(upstreams.default) if upstreams.default else None
-        if passage is None:
+        if passage is None or not passage.endpoints.lists:
             return []
         url = passage.endpoints.beside("/models")
         try:

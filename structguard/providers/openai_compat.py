@@ -186,7 +186,7 @@ class OpenAICompat:
     ) -> Embeddings:
         """One vector a text. Raises ProviderError."""
         body = openai_body(texts, model=model, dimensions=dimensions, user=user, encoding=encoding)
-        url = self._endpoints.beside("/embeddings")
+        url = self._endpoints.beside("/embeddings", model)
         return await embed(
             self._engine, chat, url, body, openai_reply, model=model, timeout=timeout, user=user
         )

@@ -96,13 +96,17 @@ class Endpoints:
         Raises:
             ValueError: the Responses URL cannot be derived from this base URL.
         """
-        found = self._chat() if api == "chat" else self._responses()
-        return found.replace("{model}", quote(model, safe="")) if "{" in found else found
+        return _filled(self._chat() if api == "chat" else self._responses(), model)
 
-    def beside(self, path: str) -> str:
-        """Another path of the same endpoint, such as `/models`."""
+    def beside(self, path: str, model: str = "") -> str:
+        """Another path of the same endpoint, such as `/models`; `model` where it is about one."""
         chat = _sibling(self.base_url, _CHAT, path)
-        return chat if chat is not None else _join(self.base_url, path)
+        return _filled(chat if chat is not None else _join(self.base_url, path), model)
+
+    @property
+    def lists(self) -> bool:
+        """Whether its models can be asked for: an address of one model each has no list."""
+        return not placeholders(self.base_url)
 
     def can_derive(self) -> bool:
         """Whether the Responses URL is known."""
@@ -125,6 +129,10 @@ class Endpoints:
                 " chat URL with a query; set responses_endpoint to the whole URL"
             )
         return self.beside(_RESPONSES)
+
+
+def _filled(url: str, model: str) -> str:
+    return url.replace("{model}", quote(model, safe="")) if model and "{" in url else url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
