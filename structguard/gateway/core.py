@@ -144,10 +144,11 @@ class Core:
     def broken(self, error: Exception, turn: Turn) -> ApiError:
         """The client's error for a stream that ended in this after it had begun."""
         if isinstance(error, ExchangeFailed | BadReply):  # of a stream that passed as it came
+            name = turn.served.provider
             build = ErrorBuilder(
                 operation="stream",
-                provider=turn.served.provider,
-                model=turn.model,
+                provider=name,
+                model=next((model for link, model in turn.links if link == name), turn.model),
                 observer=self.observer,
             )
             text = redact(error.failure.message)

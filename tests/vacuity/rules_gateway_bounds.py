@@ -6,6 +6,8 @@ from tests.vacuity.mutation import Mutation
 
 _IN = "structguard/gateway"
 _THOUGHTS, _SCALE = "tests/gateway/test_thoughts.py", "tests/gateway/test_spec_scale.py"
+_WAYS, _STATE = "tests/gateway/test_ways.py", "tests/gateway/test_state.py"
+_PROMOTING, _EMBEDDINGS = "tests/gateway/test_promoting.py", "tests/gateway/test_embeddings.py"
 _REPLIES, _SOCKET = "tests/gateway/test_spec_replies.py", "tests/gateway/test_load_socket.py"
 
 MUTATIONS: list[Mutation] = [
@@ -45,5 +47,47 @@ MUTATIONS: list[Mutation] = [
         "        return not self._deaf and (",
         "        return (",
         (f"{_SOCKET}::test_an_idle_connection_outlives_the_time_that_a_head_may_take",),
+    ),
+    Mutation(
+        "gateway: an error that an upstream tells is told twice",
+        f"{_IN}/flowing.py",
+        "if b'\"error\"' not in block or self._blocks.ended_before:",
+        "if block:",
+        (f"{_WAYS}::test_an_error_that_an_upstream_tells_on_its_way_is_told_once", "-k", "flat"),
+    ),
+    Mutation(
+        "gateway: a cut stream is a bug",
+        f"{_IN}/core.py",
+        "if isinstance(error, ExchangeFailed | BadReply):",
+        "if isinstance(error, ExchangeFailed):",
+        (f"{_WAYS}::test_a_passing_stream_that_is_cut_says_so", "-k", "chat"),
+    ),
+    Mutation(
+        "gateway: bare events stay bare",
+        f"{_IN}/flowing.py",
+        "stream.bare = is_bare(",
+        "stream.bare = bool(head) and not is_bare(",
+        (f"{_WAYS}::test_events_without_names_or_numbers_get_both",),
+    ),
+    Mutation(
+        "gateway: an answer that was thought stays thought on chat streams",
+        f"{_IN}/promoting.py",
+        "self.thought.setdefault(index, []).append(text)",
+        "self.thought.setdefault(index, [])",
+        (f"{_PROMOTING}::test_an_answer_that_was_only_thought_is_said", "-k", "chat"),
+    ),
+    Mutation(
+        "gateway: another site's page gets a socket",
+        f"{_IN}/socket.py",
+        'if origin.partition("://")[2] != exchange.header(b"host"):',
+        'if origin.partition("://")[2] == "":',
+        (f"{_STATE}::test_a_page_of_another_site_gets_no_socket_without_a_token",),
+    ),
+    Mutation(
+        "gateway: packed vectors are plain",
+        f"{_IN}/embeddings.py",
+        "_packed(vector) if packs else vector",
+        "vector",
+        (f"{_EMBEDDINGS}::test_vectors_come_in_the_encoding_that_was_asked_for",),
     ),
 ]
