@@ -13,6 +13,7 @@ from dataclasses import replace
 import orjson
 
 from structguard.clients.replies import failure_in, get
+from structguard.gateway.writing import packed
 from structguard.http import ExchangeFailed, Response
 from structguard.types import Api, Failure, as_mapping
 from structguard.wire.base import BadReply
@@ -210,7 +211,7 @@ def object_of(event: bytes) -> dict[str, object] | None:
 
 def spoken(event: object, api: Api) -> bytes:
     """An event as bytes: named on the responses wire, bare on chat."""
-    data = b"data: " + orjson.dumps(event) + b"\n\n"
+    data = b"data: " + packed(event) + b"\n\n"
     if api == "responses":
         kind = (as_mapping(event) or {}).get("type")
         return b"event: " + str(kind).encode() + b"\n" + data

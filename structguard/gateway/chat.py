@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-import orjson
-
 from structguard.gateway import schema_chat
 from structguard.gateway.asgi import Exchange
 from structguard.gateway.blocks import DONE, spoken
@@ -22,6 +20,7 @@ from structguard.gateway.neutral import Batch
 from structguard.gateway.resource import new_id, now
 from structguard.gateway.turn import Turn
 from structguard.gateway.whole import RawReply
+from structguard.gateway.writing import packed
 from structguard.types import Finished, as_mapping
 from structguard.wire.chat import encode_reply
 
@@ -54,7 +53,7 @@ class ChatEndpoint:
         else:
             model = answer.model or turn.model
             reply = encode_reply(answer, id=new_id("chatcmpl"), model=model, created=now())
-            body = orjson.dumps(reply)
+            body = packed(reply)
         await exchange.reply(200, body, told=turn.served.raw_headers())
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> None:

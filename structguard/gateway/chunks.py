@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-import orjson
-
 from structguard.gateway.blocks import spoken
+from structguard.gateway.writing import packed
 from structguard.types import (
     Completion,
     DeclineDelta,
@@ -54,7 +53,7 @@ class Chunks:
             before, _, behind = spoken(self._chunk({"content": ""}), "chat").partition(empty)
             self._around = before + empty[:-2], behind
         before, behind = self._around
-        out.extend((before, orjson.dumps(text), behind))
+        out.extend((before, packed(text), behind))
 
     def begin(self) -> Chunk:
         """The chunk that names the role."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import orjson
-
 from structguard.gateway.conversation import compaction, input_items, listed
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError
 from structguard.gateway.resource import new_id, now
 from structguard.gateway.turn import Turn
 from structguard.gateway.whole import RawReply
+from structguard.gateway.writing import packed
 from structguard.types import Usage, as_mapping
 from structguard.wire.responses import decode_reply
 from structguard.wire.responses.reply import spoken_usage
@@ -56,7 +55,7 @@ async def compacted(core: Core, turn: Turn, scope: str) -> bytes:
         for at, item in enumerate(listed(items))
         if _is_users(item)
     ]
-    return orjson.dumps(
+    return packed(
         {
             "id": id_,
             "object": "response.compaction",

@@ -15,10 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-import orjson
-
 from structguard.gateway.faults import ApiError
 from structguard.gateway.store import ResponseStore, Stored, StoreTrouble
+from structguard.gateway.writing import packed, unpacked
 from structguard.types import as_mapping, as_sequence, as_text
 
 log: logging.Logger = logging.getLogger("structguard.gateway")
@@ -236,8 +235,8 @@ def _resolved(item: object, at: int, before: Sequence[object]) -> object:
 
 def compaction(summary: str, id_: str) -> dict[str, object]:
     """A summary as one opaque item that this gateway can read again."""
-    packed = base64.urlsafe_b64encode(zlib.compress(orjson.dumps({"summary": summary})))
-    return {"type": "compaction", "id": id_, "encrypted_content": _MARK + packed.decode()}
+    text = base64.urlsafe_b64encode(zlib.compress(packed({"summary": summary})))
+    return {"type": "compaction", "id": id_, "encrypted_content": _MARK + text.decode()}
 
 
 def _opened(item: object) -> object:
@@ -248,8 +247,8 @@ def _opened(item: object) -> object:
         return item
     try:
         unpacker = zlib.decompressobj()
-        packed = base64.urlsafe_b64decode(content.removeprefix(_MARK))
-        value = as_mapping(orjson.loads(unpacker.decompress(packed, MAX_SUMMARY))) or {}
+        raw = base64.urlsafe_b64decode(content.removeprefix(_MARK))
+        value = as_mapping(unpacked(unpacker.decompress(raw, MAX_SUMMARY))) or {}
     except (binascii.Error, zlib.error, ValueError) as error:
         raise ApiError(400, "a compaction item cannot be read", param="input") from error
     text = f"Summary of the conversation so far:\n{value.get('summary', '')}"

@@ -10,15 +10,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import orjson
-
 from structguard.clients.growing import AnswerChanged
 from structguard.errors import ProviderError, redact
+from structguard.gateway.writing import TOO_DEEP, packed
 from structguard.types import Api, Failure, Kind
 
 INVALID = "invalid_request_error"
-_TOO_DEEP = "Recursion limit reached"
-"""What orjson says of JSON that it has read (1024 levels) and cannot write (254); validators too."""
 
 
 @dataclass(eq=False)
@@ -48,7 +45,7 @@ class ApiError(Exception):
     @property
     def body(self) -> bytes:
         """The reply's body."""
-        return orjson.dumps({"error": self.error})
+        return packed({"error": self.error})
 
 
 _PARAMS: Mapping[Api, str] = {"chat": "response_format", "responses": "text.format"}
@@ -114,7 +111,7 @@ def failed(error: Exception, api: Api, *, own_key: bool) -> ApiError:
             return of_provider(error, api, own_key=own_key)
         case AnswerChanged():
             return unusable()
-        case TypeError() | ValueError() if str(error) == _TOO_DEEP:
+        case TypeError() | ValueError() if str(error) == TOO_DEEP:
             text = "the body is nested too deeply: 250 levels are read"
             return ApiError(400, text, code="invalid_json")
         case _:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import anyio
-import orjson
 
 from structguard import errors
 from structguard.clients.call import BodyCall
@@ -25,6 +24,7 @@ from structguard.gateway.plain import Tried, plain_reply, plan_of
 from structguard.gateway.sending import Sending
 from structguard.gateway.turn import Served, Turn
 from structguard.gateway.whole import RawReply, Whole, answers, healed, holds_prose, promoted
+from structguard.gateway.writing import packed
 from structguard.memo import Memo
 from structguard.options import Policy, RetryOptions
 from structguard.providers.call import Call, Fault
@@ -207,7 +207,7 @@ class Passage:
     def _body(self, turn: Turn, first: BodyCall, call: BodyCall, model: str) -> bytes:
         if call is first:
             return turn.content(model)
-        return orjson.dumps({**call.body, "model": model})
+        return packed({**call.body, "model": model})
 
     async def _drive(
         self,

@@ -12,8 +12,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import orjson
-
 from structguard.gateway import schema_responses
 from structguard.gateway.asgi import Exchange
 from structguard.gateway.auth import Caller
@@ -42,6 +40,7 @@ from structguard.gateway.sequence import Sequence
 from structguard.gateway.thoughts import without_seals
 from structguard.gateway.turn import Turn
 from structguard.gateway.whole import RawReply
+from structguard.gateway.writing import packed
 from structguard.types import Completion, Finished, as_mapping
 
 Body: TypeAlias = Mapping[str, object]
@@ -149,15 +148,15 @@ class ResponsesEndpoint:
                 resource, text = run.own(resource, text)
             written = None
             if text is None:
-                written = text = orjson.dumps(resource)
+                written = text = packed(resource)
             body = text
         else:
             run.start.model = answer.model or run.turn.model
             resource = ended(answer, run.start.whole(), {})
-            written = body = orjson.dumps(resource)
+            written = body = packed(resource)
         if trouble := await self._keep(run, resource, written):
             run.turn.served.warning = trouble
-            body = orjson.dumps({**resource, "store": False})
+            body = packed({**resource, "store": False})
         return body
 
     @asynccontextmanager

@@ -29,6 +29,7 @@ from structguard.gateway.resource import now
 from structguard.gateway.status import exchange_of, status_routes
 from structguard.gateway.store import StoreTrouble
 from structguard.gateway.turn import object_in
+from structguard.gateway.writing import packed
 from structguard.http import ExchangeFailed
 from structguard.providers import Embeddings
 from structguard.types import as_mapping, as_sequence
@@ -41,7 +42,7 @@ def json_reply(
     value: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """A JSON reply."""
-    return Response(orjson.dumps(value), status, headers=headers, media_type="application/json")
+    return Response(packed(value), status, headers=headers, media_type="application/json")
 
 
 def error_reply(error: ApiError) -> Response:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 
-import orjson
-
 from structguard.gateway.blocks import spoken
 from structguard.gateway.resource import ended
 from structguard.gateway.thoughts import seal
+from structguard.gateway.writing import packed
 from structguard.types import (
     Completion,
     DeclineDelta,
@@ -73,7 +72,7 @@ class Sequence:
     def _delta(self, text: str, out: list[bytes]) -> None:
         """The one event of which there are many."""
         self._pieces.append(text)
-        out.extend((_DELTA, b"%d" % self._number, self._place, orjson.dumps(text), _BEHIND))
+        out.extend((_DELTA, b"%d" % self._number, self._place, packed(text), _BEHIND))
         self._number += 1
 
     def said(self, text: str) -> Iterator[Event]:
@@ -167,7 +166,7 @@ class Sequence:
             )
         else:
             place = self._content()
-            self._place = b"," + orjson.dumps(place)[1:-1] + b',"delta":'
+            self._place = b"," + packed(place).strip()[1:-1] + b',"delta":'
             yield self._event("response.content_part.added", **place, part=_part(kind, ""))
 
     def _close(self, status: str) -> Iterator[Event]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 import anyio
 import anyio.abc
-import orjson
 
 from structguard.gateway import schema_responses
 from structguard.gateway.asgi import Exchange, Gone, Message
@@ -26,6 +25,7 @@ from structguard.gateway.faults import ApiError
 from structguard.gateway.resource import Started, ended, new_id
 from structguard.gateway.responses import ResponsesEndpoint
 from structguard.gateway.turn import Served, object_in
+from structguard.gateway.writing import packed
 from structguard.types import Completion, as_text
 
 LIFE = 3600.0  # seconds a connection may last
@@ -250,7 +250,7 @@ class _Connection:
         Raises:
             Gone: the client is.
         """
-        text = orjson.dumps(event).decode()
+        text = packed(event).decode()
         try:
             await self.exchange.send({"type": "websocket.send", "text": text})
         except OSError as error:

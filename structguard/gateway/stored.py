@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import orjson
+
 from structguard.errors import StructguardError
+from structguard.gateway.writing import MARK, unpacked
 from structguard.types import as_mapping, as_sequence
 
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]").search  # half a pair is JSON, and not for orjson
 VERSION = 1  # of the stored text; another version reads as absent
 
 
@@ -87,9 +92,9 @@ def fits(size: int, limit: int, name: str) -> None:
 
 def encode(stored: Stored) -> bytes:
     """Its JSON text; `decode` gives an equal value. The resource's own output is written once."""
-    import orjson  # noqa: PLC0415  comes with the gateway's extra
-
     own, text = stored.response.get("output"), stored.text
+    if text is not None and (text.startswith(MARK) or _SURROGATE(text)):
+        text = None
     fields = {
         "v": VERSION,
         "created": stored.created,
@@ -101,8 +106,8 @@ def encode(stored: Stored) -> bytes:
         return orjson.dumps(
             fields if text is None else {**fields, "response": orjson.Fragment(text)}
         )
-    except TypeError:  # numbers over 64 bits and lone surrogates are JSON too
-        return b" " + json.dumps(fields, separators=(",", ":")).encode()
+    except TypeError:  # as in `packed`; and what is too deep for orjson was read all the same
+        return MARK + json.dumps(fields, separators=(",", ":")).encode()
 
 
 def decode(text: bytes | str) -> Stored | None:
@@ -119,12 +124,7 @@ def decode(text: bytes | str) -> Stored | None:
 
 
 def _loaded(text: bytes | str) -> object:
-    """A leading space marks what only the standard library's codec can hold."""
-    import orjson  # noqa: PLC0415  comes with the gateway's extra
-
-    loads = json.loads if text[:1] in (b" ", " ") else orjson.loads
     try:
-        loaded: object = loads(text)
+        return unpacked(text)
     except (ValueError, RecursionError):
         return None
-    return loaded

@@ -15,9 +15,8 @@ import zlib
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import orjson
-
 from structguard.gateway.faults import ApiError
+from structguard.gateway.writing import packed, unpacked
 from structguard.types import (
     Api,
     Completion,
@@ -46,8 +45,8 @@ def seal(completion: Completion) -> str | None:
         "parts": [_written(part) for part in completion.reasoning],
         "calls": signed,
     }
-    packed = base64.urlsafe_b64encode(zlib.compress(orjson.dumps(held, default=dict)))
-    return MARK + packed.decode()
+    text = base64.urlsafe_b64encode(zlib.compress(packed(held, default=dict)))
+    return MARK + text.decode()
 
 
 def sealed(completion: Completion) -> Completion:
@@ -131,9 +130,9 @@ def _written(part: Reasoning) -> dict[str, object]:
 
 def _read(text: str) -> Mapping[str, object]:
     try:
-        packed = base64.urlsafe_b64decode(text.removeprefix(MARK))
+        raw = base64.urlsafe_b64decode(text.removeprefix(MARK))
         unpacker = zlib.decompressobj()
-        held = as_mapping(orjson.loads(unpacker.decompress(packed, _MOST)))
+        held = as_mapping(unpacked(unpacker.decompress(raw, _MOST)))
     except (binascii.Error, zlib.error, ValueError) as error:
         raise ApiError(400, "a reasoning item's encrypted_content cannot be read", param="input") from error  # fmt: skip
     if held is None or unpacker.unconsumed_tail:

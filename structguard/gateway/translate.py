@@ -119,11 +119,21 @@ def _moved(given: Mapping[str, object], target: Api) -> dict[str, object]:
     if target == "chat":
         _to_chat(made)
     elif target == "responses":
+        _without_format(made.get("text"))
         if "verbosity" in made:
-            made["text"] = {"verbosity": made.pop("verbosity")}
+            text = as_mapping(made.get("text")) or {}
+            made["text"] = {**text, "verbosity": made.pop("verbosity")}
         if not made.pop("logprobs", False):
             made.pop("top_logprobs", None)
     return made
+
+
+def _without_format(text: object) -> None:
+    """A chat body's `text` stands where a format would go, and must not take its place unseen."""
+    given = as_mapping(text)
+    if text is None or (given is not None and "format" not in given):
+        return
+    raise ApiError(400, "'text' is the Responses API's: say response_format here", param="text")
 
 
 def _to_chat(made: dict[str, object]) -> None:

@@ -20,6 +20,7 @@ import orjson
 from structguard.clients.bodies import format_of, has_format
 from structguard.gateway.faults import ApiError
 from structguard.gateway.translate import readable
+from structguard.gateway.writing import packed
 from structguard.types import Api, Format, Request, as_mapping
 from structguard.wire.base import Undecodable
 from structguard.wire.table import WIRES
@@ -144,7 +145,7 @@ class Turn:
         """The body with this model's name, as it came where nothing was changed."""
         if self.raw is not None and model == self.body.get("model"):
             return self.raw
-        return orjson.dumps({**self.body, "model": model})
+        return packed({**self.body, "model": model})
 
     def request(self, model: str | None) -> Request:
         """What chains and breakers see: the turn itself, not yet read."""

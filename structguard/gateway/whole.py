@@ -18,6 +18,7 @@ from structguard.clients.replies import failure_in, get, is_answer, put, text_sl
 from structguard.clients.thoughts import promote
 from structguard.gateway.promoting import with_answer
 from structguard.gateway.turn import RAW, Served
+from structguard.gateway.writing import packed
 from structguard.layers.served import answers as is_answered
 from structguard.types import Api, Completion, as_mapping, as_sequence
 from structguard.wire.payload import loads
@@ -94,9 +95,9 @@ def promoted(whole: Whole, asked: BodyCall) -> Whole:
         return whole
     if asked.api == "responses":
         said = with_answer(whole.parsed, asked.resolve)
-        return whole if said is whole.parsed else Whole(orjson.dumps(said), said)
+        return whole if said is whole.parsed else Whole(packed(said), said)
     if promote(whole.parsed, asked.api, asked.resolve):
-        return Whole(orjson.dumps(whole.parsed), whole.parsed)
+        return Whole(packed(whole.parsed), whole.parsed)
     return whole
 
 
@@ -120,5 +121,5 @@ def healed(whole: Whole, asked: BodyCall, told: Served) -> RawReply:
         if found.text != text:
             put(holder, name, found.text)
             changed = True
-    raw = orjson.dumps(whole.parsed) if changed else whole.raw
+    raw = packed(whole.parsed) if changed else whole.raw
     return RawReply(body=raw, parsed=whole.parsed, served=told)

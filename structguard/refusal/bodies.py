@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from structguard.refusal.exclusions import never_code
+from structguard.refusal.places import Place, place_of
 from structguard.refusal.statements import Body
 from structguard.refusal.text import plain
-from structguard.types import as_mapping, as_sequence
+from structguard.types import Api, as_mapping, as_sequence
 
 
 def inner_status(body: Body) -> int | None:
@@ -124,10 +125,14 @@ _WORD = re.compile(r"[^\W\d_]+")
 _ID = re.compile(r"\b(?:trace|request|req)[ _-]?id:? ?[\w-]+|\b[0-9a-f-]{16,}\b")
 
 
-def says_nothing(body: Body) -> bool:
-    """Whether a body holds no word beyond the generic ("Provider returned error", an echo)."""
+def says_nothing(body: Body, api: Api) -> bool:
+    """
+    Whether a body holds no word beyond the generic ("Provider returned error", an echo), and names no
+    other field of the request as the one at fault.
+    """
     return all(
         not statement.where.startswith("loc:")
+        and place_of(statement.where, api) is not Place.ELSEWHERE
         and not any(never_code(code) for code in statement.codes)
         and _GENERIC.issuperset(_WORD.findall(_ID.sub("", plain(statement.text))))
         for statement in body.statements

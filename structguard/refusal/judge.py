@@ -127,7 +127,7 @@ def detect_refusal(
         return None
     flags: dict[Flag, bool] = {"tools": tools, "stream": stream, "reasoning": reasoning}
     refusal = _judge(code, whole, sent, wire, flags)
-    if refusal is None and unnamed and code in {400, 422} and says_nothing(whole):
+    if refusal is None and unnamed and code in {400, 422} and says_nothing(whole, wire):
         return _refusal(Scope.UNNAMED, "unnamed", sent, first_words(whole))
     return refusal
 

@@ -143,6 +143,8 @@ class TestUnnamed:
         '{"error": {"message": "invalid input", "code": "context_length_exceeded"}}',
         '{"detail": [{"loc": ["body", "max_tokens"], "msg": "invalid"}]}',
         '{"error": {"message": "The dedicated endpoint is not running"}}',
+        '{"error": {"message": "invalid value", "param": "messages[0].content"}}',
+        '{"error": {"message": "Bad request", "param": "temperature"}}',
     )
 
     @pytest.mark.parametrize("body", SILENT)

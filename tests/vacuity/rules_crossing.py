@@ -44,6 +44,27 @@ MUTATIONS: list[Mutation] = [
         (f"{_CROSSING}::test_a_refused_format_is_rescued_and_remembered_for_streams_too",),
     ),
     Mutation(
+        "crossing: a chat body's text takes the format's place",
+        f"{_IN}/translate.py",
+        '        _without_format(made.get("text"))\n',
+        "",
+        ("tests/gateway/test_writing.py", "-k", "own_text"),
+    ),
+    Mutation(
+        "gateway: half a pair is an error of ours",
+        f"{_IN}/writing.py",
+        "        if str(error) == TOO_DEEP:\n            raise\n",
+        "        raise\n",
+        ("tests/gateway/test_writing.py", "-k", "half"),
+    ),
+    Mutation(
+        "gateway: half a pair that passed cannot be found again",
+        f"{_IN}/stored.py",
+        "(text.startswith(MARK) or _SURROGATE(text))",
+        "False",
+        ("tests/gateway/test_writing.py", "-k", "half"),
+    ),
+    Mutation(
         "crossing: the client's mode is not heard",
         f"{_IN}/crossing.py",
         "            mode=turn.mode,\n",

@@ -35,7 +35,7 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "large-numbers-survive",
         "stored",
-        'return b" " + json.dumps(',
+        "return MARK + json.dumps(",
         "return json.dumps(",
         "test_store.py::test_what_only_the_standard_codec_can_hold_is_held",
     ),

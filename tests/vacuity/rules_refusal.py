@@ -281,6 +281,13 @@ MUTATIONS = [
         ("tests/refusal/test_judge.py", "-k", "never_unnamed"),
     ),
     Mutation(
+        "refusal: whoever names another field says nothing",
+        BODIES,
+        "        and place_of(statement.where, api) is not Place.ELSEWHERE\n",
+        "",
+        ("tests/refusal/test_judge.py", "-k", "says_something"),
+    ),
+    Mutation(
         "refusal: a telling body is called silent",
         BODIES,
         'and _GENERIC.issuperset(_WORD.findall(_ID.sub("", plain(statement.text))))',
