@@ -29,6 +29,7 @@ from structguard.gateway.writing import packed
 from structguard.types import Completion, as_text
 
 LIFE = 3600.0  # seconds a connection may last
+_STOPPING = (1012, "the gateway is stopping")
 _WAITING = 1  # messages that may wait while a response runs; more is a client out of step
 ROUTE = "/v1/responses (WebSocket)"
 _DISALLOWED = ("stream_options", "background")
@@ -58,10 +59,7 @@ class Sockets:
         connection = _Connection(self, exchange, caller)
         self.open.add(connection)
         try:
-            with anyio.move_on_after(LIFE) as life:
-                await connection.run()
-            if life.cancelled_caught:
-                await connection.close(1001, "60 min")
+            await connection.run()
         except Gone:
             pass
         finally:
@@ -71,7 +69,7 @@ class Sockets:
         """The server is stopping: each connection ends, after the response that is under way."""
         self.stopping = True
         for connection in self.open:
-            connection.stop()
+            connection.end(*_STOPPING)
 
     def _check_origin(self, exchange: Exchange) -> None:
         """
@@ -111,6 +109,7 @@ class _Connection:
     local: Local = field(default_factory=Local)
     waiting: deque[str] = field(default_factory=deque[str])
     busy: bool = False
+    ending: tuple[int, str] | None = None  # with which code it closes, and why
     _group: anyio.abc.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -118,31 +117,37 @@ class _Connection:
         async with anyio.create_task_group() as group:
             self._group = group
             if self.sockets.stopping:
-                self.stop()
-            while (text := await self._next()) is not None:
-                if not self.busy:
-                    self.busy = True
-                    group.start_soon(self._answer_all, text)
-                elif len(self.waiting) < _WAITING:
-                    self.waiting.append(text)
-                else:
-                    await self._tell(
-                        ApiError(409, "a response is under way", code="response_in_progress")
-                    )
+                self.end(*_STOPPING)
+            with anyio.move_on_after(LIFE) as life:
+                await self._read(group)
+            if life.cancelled_caught:
+                self.end(1001, "60 min")
+                while await self._next() is not None:
+                    pass  # nothing new begins
             group.cancel_scope.cancel()
 
-    def stop(self) -> None:
-        """End the connection, after the response that is under way."""
-        if not self.busy and self._group is not None:
-            self._group.start_soon(self._leave)
+    async def _read(self, group: anyio.abc.TaskGroup) -> None:
+        while (text := await self._next()) is not None:
+            if not self.busy:
+                self.busy = True
+                group.start_soon(self._answer_all, text)
+            elif len(self.waiting) < _WAITING:
+                self.waiting.append(text)
+            else:
+                await self._tell(
+                    ApiError(409, "a response is under way", code="response_in_progress")
+                )
 
-    async def close(self, code: int, reason: str) -> None:
+    def end(self, code: int, reason: str) -> None:
+        """End the connection, after the response that is under way."""
+        self.ending = self.ending or (code, reason)
+        if not self.busy and self._group is not None:
+            self._group.start_soon(self._leave, *self.ending)
+
+    async def _leave(self, code: int, reason: str) -> None:
         """Close; the client may have done so already."""
         with suppress(OSError):
             await self.exchange.send({"type": "websocket.close", "code": code, "reason": reason})
-
-    async def _leave(self) -> None:
-        await self.close(1012, "the gateway is stopping")
 
     async def _next(self) -> str | None:
         """The next message's text; None when the client is gone."""
@@ -158,11 +163,11 @@ class _Connection:
         """This message and those that came meanwhile."""
         with suppress(Gone):
             await self._answer(text)
-            while self.waiting and not self.sockets.stopping:
+            while self.waiting and self.ending is None:
                 await self._answer(self.waiting.popleft())
         self.busy = False
-        if self.sockets.stopping:
-            await self._leave()
+        if self.ending is not None:
+            await self._leave(*self.ending)
 
     async def _answer(self, text: str) -> None:
         counted = Counted(self.sockets.core, ROUTE, "WEBSOCKET /v1/responses")

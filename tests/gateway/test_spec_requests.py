@@ -16,9 +16,19 @@ from pytest_httpserver import HTTPServer
 from websockets.sync.client import connect
 
 from structguard.gateway import socket as sockets
+from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_resource
 from tests.gateway.upstream import Upstream, upstream
-from tests.gateway.world import CHAT_FORMAT, TEXT_FORMAT, Running, chat, response, running, settings
+from tests.gateway.world import (
+    CHAT_FORMAT,
+    TEXT_FORMAT,
+    Running,
+    chat,
+    over,
+    response,
+    running,
+    settings,
+)
 
 Json = dict[str, Any]
 HASH = hashlib.sha256(b"right").hexdigest()
@@ -229,6 +239,20 @@ def test_a_socket_says_no_done_and_ends_after_its_time(
         assert (one.close_code, one.close_reason) == (1001, "60 min")
     assert json.loads(messages[-1])["type"] == "response.completed"
     assert not any("[DONE]" in message for message in messages)
+
+
+def test_a_response_under_way_outlives_its_sockets_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "LIFE", 0.2)
+    with (
+        RefusingEndpoint("slow", delay=0.8) as endpoint,
+        running(over(endpoint.base_url)) as made,
+        connect(made.url.replace("http", "ws") + "/v1/responses", proxy=None) as one,
+    ):
+        for _ in range(2):  # the second would begin after its time
+            one.send(json.dumps({"type": "response.create", "model": "slow", "input": "x"}))
+        kinds = [json.loads(message)["type"] for message in one]  # until it is closed
+        assert (one.close_code, one.close_reason) == (1001, "60 min")
+    assert kinds.count("response.created") == kinds.count("response.completed") == 1
 
 
 def test_the_client_s_own_credential_is_passed_on_only_where_a_file_says_so(
