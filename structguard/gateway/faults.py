@@ -7,6 +7,7 @@ Source: spec errors (column "gateway"), spec gateway "Replies", row "Errors".
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -67,11 +68,21 @@ def of_provider(error: ProviderError, api: Api, *, own_key: bool) -> ApiError:
         case Kind.UNAVAILABLE:
             status = 503 if failure.status in {429, 503, 529} else 502
         case _:
-            param = param or _own_param(error)
+            param = _clients(param or _own_param(error), api)
     after = error.retry_after
     headers = {} if after is None else {"retry-after": str(math.ceil(after))}
     message = _message(error)
     return ApiError(status, message, type_, param, code or _code(error.kind), headers)
+
+
+_CONVERSATION: Mapping[Api, str] = {"chat": "messages", "responses": "input"}
+
+
+def _clients(param: str | None, api: Api) -> str | None:
+    """A field by the client's name for it: over another wire the conversation has another."""
+    head = re.split(r"[.\[]", param or "", maxsplit=1)[0]
+    own = _CONVERSATION.get(api, head)
+    return own if head in _CONVERSATION.values() and head != own else param
 
 
 def _own_param(error: ProviderError) -> str | None:

@@ -10,7 +10,7 @@ import pytest
 from structguard.errors import ProviderError, provider_error
 from structguard.gateway.faults import failed
 from structguard.testing import RefusingEndpoint
-from structguard.types import Failure, Kind
+from structguard.types import Api, Failure, Kind
 from tests.gateway.upstream import upstream
 from tests.gateway.world import CHAT_FORMAT, chat, response, running, settings
 
@@ -113,6 +113,24 @@ def test_every_kind_has_its_status(kind: Kind, facts: Json, status: int, code: s
     told = failed(error(kind, **facts), "chat", own_key=False)
     assert (told.status, told.code) == (status, code)
     assert list(json.loads(told.body)["error"]) == KEYS
+
+
+@pytest.mark.parametrize(
+    ("api", "told", "param"),
+    [
+        ("responses", "messages", "input"),
+        ("responses", "messages[0].content", "input"),
+        ("responses", "input[1].role", "input[1].role"),
+        ("responses", "tools[0]", "tools[0]"),
+        ("chat", "input", "messages"),
+        ("chat", None, None),
+    ],
+)
+def test_the_conversation_is_named_as_the_client_names_it(
+    api: Api, told: str | None, param: str | None
+) -> None:
+    fault = error(Kind.INVALID_REQUEST, status=400, param=told)
+    assert failed(fault, api, own_key=False).param == param
 
 
 def test_a_bug_says_nothing_of_itself() -> None:
