@@ -153,9 +153,11 @@ class RawStream:
         out = list(healer.feed(event))
         self.served.source = healer.source or ("json" if said else self.served.source)
         yield from (self._spoken(one) for one in said)
-        if self.strict and healer.holds and healer.source is None and self._ends(event):
-            self._unusable = True
-            return
+        if healer.holds and healer.source is None and self._ends(event):
+            if self.strict:
+                self._unusable = True
+                return
+            self.served.read_in_vain()
         if is_text and not healer.holds:
             self._healer = None
             self.served.source = "json"

@@ -67,6 +67,7 @@ class Serving:
         format_ = _format_of(turn)
         if format_ is not None and _is_text(completion):
             completion, told.source = _healed(completion, format_)
+            told.read_in_vain()
         turn.answered(told)
         if self.fails(turn, completion):
             raise unusable()
@@ -74,8 +75,10 @@ class Serving:
 
     def _passed(self, turn: Turn, raw: RawReply) -> RawReply:
         turn.answered(raw.served)
-        if self.is_unusable(turn) and not _calls(raw):
-            raise unusable()
+        if turn.guardable and raw.served.source is None and not _calls(raw):
+            if self.unusable_fails:
+                raise unusable()
+            raw.served.read_in_vain()
         return raw
 
     def fails(self, turn: Turn, completion: Completion) -> bool:
@@ -149,18 +152,25 @@ class Serving:
             if healer is None:
                 yield batch
                 continue
-            healed: Batch = []
-            changed: AnswerChanged | None = None
-            try:
-                for event in batch:
-                    healer.feed(event, healed)
-            except AnswerChanged as error:
-                changed = error
+            healed, changed = _fed(healer, batch)
             turn.served.source = healer.source
+            if isinstance(last, Finished) and _is_text(last.completion):
+                turn.served.read_in_vain()
             if healed:
                 yield healed
             if changed is not None:
                 raise changed
+
+
+def _fed(healer: TextHealer, batch: Batch) -> tuple[Batch, AnswerChanged | None]:
+    """What of a batch may be handed on, and what ends the stream behind it."""
+    healed: Batch = []
+    try:
+        for event in batch:
+            healer.feed(event, healed)
+    except AnswerChanged as error:
+        return healed, error
+    return healed, None
 
 
 def _raw_of(event: StreamEvent | None) -> RawStream | None:

@@ -50,6 +50,11 @@ class Served:
     source: str | None = None
     warning: str = ""
 
+    def read_in_vain(self) -> None:
+        """Note that the answer's text holds no value: whoever took the format did not enforce it."""
+        if self.enforced and self.source is None:
+            self.enforced = False
+
     def headers(self) -> dict[str, str]:
         """The honest headers."""
         told = {"x-structguard-requests": str(self.requests)}

@@ -303,3 +303,24 @@ def test_an_azure_deployment_gets_its_key_in_its_own_header(
     request = httpserver.log[0][0]
     assert request.path == (there if path == CHAT else "/openai/v1/responses")
     assert "authorization" not in request.headers
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_an_answer_without_a_value_is_not_called_enforced(path: str, api: str) -> None:
+    with (
+        RefusingEndpoint("ignore", answer="prose", value="none of it is JSON") as endpoint,
+        running(one(endpoint.base_url, api=api)) as gateway,
+    ):
+        whole = gateway.post(path, asked(path, "m"))
+        stream = gateway.post(path, asked(path, "m", stream=True))
+    assert told(whole) == ("false", "1", None), said(path, whole)
+    lines = [line[5:].strip() for line in stream.text.split("\n") if line.startswith("data:")]
+    events = [json.loads(line) for line in lines if line != "[DONE]"]
+    notes = [
+        held["metadata"]
+        for event in events
+        if (held := event if path == CHAT else event.get("response", {})).get("metadata")
+    ]
+    assert notes[-1]["x-structguard-enforced"] == "false"
+    assert "x-structguard-source" not in notes[-1]

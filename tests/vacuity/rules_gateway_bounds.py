@@ -37,8 +37,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "gateway: a passing stream without a value is no error",
         f"{_IN}/flowing.py",
-        "if self.strict and healer.holds",
-        "if not self.strict and healer.holds",
+        "            if self.strict:\n",
+        "            if not self.strict:\n",
         (f"{_REPLIES}::test_a_passing_stream_without_a_value_fails_where_the_settings_say_so",),
     ),
     Mutation(
