@@ -112,18 +112,20 @@ class Rest:
         return json_reply({"object": "list", "data": await self._models()})
 
     async def model(self, request: Request, caller: Caller) -> Response:
-        """One model."""
+        """One model, by any name that is answered for; what an upstream lists is all it has."""
         del caller
         wanted = str(request.path_params["model"])
-        for one in await self._models():
-            if one.get("id") == wanted:
-                return json_reply(one)
-        self.core.upstreams.links(wanted)
-        if self.core.upstreams.default is not None and wanted not in self.core.config.models:
+        upstreams = self.core.upstreams
+        upstreams.links(wanted)
+        if wanted in self.core.config.models or upstreams.default is None:
+            return json_reply(self._alias(wanted))
+        listed = {one.get("id"): one for one in await self._listed()}
+        found = listed.get(wanted.removeprefix(f"{upstreams.default}:"))
+        if listed and found is None:
             raise ApiError(
                 404, f"there is no model {wanted!r} here", param="model", code="model_not_found"
             )
-        return json_reply(self._alias(wanted))
+        return json_reply({**(found or self._alias(wanted)), "id": wanted})
 
     def _alias(self, name: str) -> dict[str, object]:
         owner = self.core.upstreams.links(name)[0][0]

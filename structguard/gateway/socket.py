@@ -84,7 +84,13 @@ class Sockets:
 
     def _check_room(self) -> None:
         if len(self.open) >= self.core.config.limits.sockets:
-            raise ApiError(429, "as many WebSockets are open as may be", "rate_limit_error")
+            raise ApiError(
+                429,
+                "as many WebSockets are open as may be",
+                "rate_limit_error",
+                code="too_many_sockets",
+                headers={"retry-after": "1"},
+            )
 
 
 async def reject(exchange: Exchange, error: ApiError) -> None:

@@ -257,7 +257,18 @@ def test_the_models_of_a_chat_url_are_listed(httpserver: HTTPServer) -> None:
     httpserver.expect_request("/v1/models").respond_with_json({"data": [{"id": "m"}]})
     with running(one(httpserver.url_for(CHAT))) as gateway:
         found = gateway.get("/v1/models").json()["data"]
+        assert gateway.get("/v1/models/m").json() == {"id": "m"}
+        assert gateway.get("/v1/models/up:m").json() == {"id": "up:m"}
+        assert gateway.get("/v1/models/other").status_code == 404
     assert [row["id"] for row in found] == ["m"]
+
+
+def test_a_model_of_an_upstream_that_lists_nothing_can_be_looked_up(
+    httpserver: HTTPServer,
+) -> None:
+    httpserver.expect_request("/v1/models").respond_with_data("not here", 404)
+    with running(one(httpserver.url_for("/v1"))) as gateway:
+        assert gateway.get("/v1/models/m").json()["owned_by"] == "up"
 
 
 @pytest.mark.parametrize("kept", ["by the gateway", "by the client", "in short"])

@@ -139,6 +139,7 @@ def test_more_websockets_than_allowed_are_a_429() -> None:
                 assert one.recv(1024).startswith(b"HTTP/1.1 101 ")
             status, came = ask(port, upgrade)
             assert (status, error_in(came)["type"]) == (429, "rate_limit_error")
+            assert b"\r\nretry-after: 1\r\n" in came.lower()
             assert gateway.get("/healthz").status_code == 200
         for _ in range(200):  # there is room again, once they are gone
             with opened(port) as again:
