@@ -14,7 +14,7 @@ import orjson
 
 from structguard.clients.replies import failure_in, get
 from structguard.gateway.writing import packed
-from structguard.http import ExchangeFailed, Response
+from structguard.http import Response
 from structguard.types import Api, Failure, as_mapping
 from structguard.wire.base import BadReply
 from structguard.wire.stream import truncated
@@ -184,12 +184,11 @@ def _failure(raw: bytes, api: Api) -> Failure:
     return truncated()
 
 
-def cut(error: ExchangeFailed) -> Exception:
+def cut(failure: Failure) -> Failure:
     """A connection that broke cut the stream; our own deadline stays what it is."""
-    failure = error.failure
     if failure.own_timeout or not failure.truncated:
-        return error
-    return BadReply(replace(failure, network=False))
+        return failure
+    return replace(failure, network=False)
 
 
 def is_bare(event: bytes) -> bool:

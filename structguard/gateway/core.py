@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from structguard.errors import ErrorBuilder, redact
 from structguard.events import Observer
 from structguard.gateway.asgi import Exchange
 from structguard.gateway.auth import Auth, Caller, TooManyFailures, Unauthorized
@@ -18,11 +17,8 @@ from structguard.gateway.serving import Serving
 from structguard.gateway.transport import SAFE
 from structguard.gateway.turn import CLIENT, Mode, Turn, object_in
 from structguard.gateway.upstreams import Upstreams
-from structguard.http import ExchangeFailed
 from structguard.memo import Memo
 from structguard.types import Api
-from structguard.wire.base import BadReply
-from structguard.wire.table import WIRES
 
 log: logging.Logger = logging.getLogger("structguard.gateway")
 Fault = Callable[[dict[str, object]], tuple[str, str | None] | None]
@@ -143,20 +139,6 @@ class Core:
 
     def broken(self, error: Exception, turn: Turn) -> ApiError:
         """The client's error for a stream that ended in this after it had begun."""
-        if isinstance(error, ExchangeFailed | BadReply):  # of a stream that passed as it came
-            name = turn.served.provider
-            build = ErrorBuilder(
-                operation="stream",
-                provider=name,
-                model=next((model for link, model in turn.links if link == name), turn.model),
-                observer=self.observer,
-            )
-            text = redact(error.failure.message)
-            error = build.from_failure(
-                replace(error.failure, message=text, yielded=True),
-                WIRES[turn.api].classify,
-                requests=turn.served.requests,
-            )
         fault = self.refusal(error, turn.api, turn.model)
         if fault.code == "bug":
             log.error("a stream ended in a bug: %s", type(error).__name__, exc_info=error)

@@ -46,6 +46,8 @@ class RawStream:
         self.served: Served = Served()
         self.answered = False
         self.strict = False  # a text that holds no value is an error
+        self.fail: Callable[[Failure], Exception] = BadReply
+        self.broken: Exception | None = None
         self.api: Api = api
         self._response = response
         self._blocks = blocks
@@ -72,12 +74,12 @@ class RawStream:
         The blocks, healed.
 
         Raises:
-            ExchangeFailed, BadReply: the stream broke or told an error, after what had come was
-                given out.
+            ProviderError: the stream broke or told an error, after what had come was given out;
+                `broken` keeps it.
             ApiError: `strict`, and the text holds no value.
         """
         told: Failure | None = None
-        fault: Exception | None = None
+        fault: Failure | None = None
         try:
             async for came in self._blocks:
                 block, told = self._up_to_error(self._named(came) if self.bare else came)
@@ -88,23 +90,19 @@ class RawStream:
                 if told is not None:
                     break
         except ExchangeFailed as error:
-            fault = cut(error)
+            fault = cut(error.failure)
         if rest := self._rest():
             yield rest
-        if (broken := self._broken(told, fault)) is not None:
-            raise broken
+        failure = told or (None if self._blocks.ended else fault or truncated())
+        if failure is not None:  # a connection that breaks after the end is no loss
+            self.broken = self.fail(failure)
+            raise self.broken
 
     def _up_to_error(self, block: bytes) -> tuple[bytes, Failure | None]:
         """A block up to an error that the upstream tells before its end, and what it says."""
         if b'"error"' not in block or self._blocks.ended_before:
             return block, None
         return up_to_error(block, self.api)
-
-    def _broken(self, told: Failure | None, fault: Exception | None) -> Exception | None:
-        """What kept the stream from its end; a connection that breaks after that is no loss."""
-        if told is not None:
-            return BadReply(told)
-        return None if self._blocks.ended else fault or BadReply(truncated())
 
     def _named(self, block: bytes) -> bytes:
         """A block whose events have their names and numbers."""

@@ -29,7 +29,7 @@ from structguard.memo import Memo
 from structguard.options import Policy, RetryOptions
 from structguard.providers.call import Call, Fault
 from structguard.service import Clock
-from structguard.types import Completion, Operation
+from structguard.types import Completion, Failure, Operation
 
 T = TypeVar("T")
 
@@ -164,7 +164,15 @@ class Passage:
 
     def _begun(self, turn: Turn, asked: BodyCall, stream: RawStream, told: Served) -> RawStream:
         """A stream on its way to the client."""
-        stream.served = told
+        build = errors.ErrorBuilder(
+            operation="stream", provider=self.id, model=asked.model, observer=self.observer
+        )
+
+        def broken(failure: Failure) -> errors.ProviderError:
+            failure = replace(failure, message=errors.redact(failure.message), yielded=True)
+            return build.from_failure(failure, self.sending.wire.classify, requests=told.requests)
+
+        stream.served, stream.fail = told, broken
         if asked.guardable:
             stream.heal(turn.asked, degraded=told.enforced is False)
         return stream

@@ -7,13 +7,14 @@ A reply that passed is raw bytes; one that was translated is a neutral completio
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from structguard.clients.growing import AnswerChanged
 from structguard.clients.healing import heal
 from structguard.clients.replies import text_slots
+from structguard.errors import ProviderError
 from structguard.flow import watch
 from structguard.gateway.faults import unusable
 from structguard.gateway.flowing import RawStream
@@ -130,6 +131,7 @@ class Serving:
                 raw.strict = self.unusable_fails
                 turn.answered(raw.served)
                 yield raw
+                await _heard(events)
             else:
                 info = calls[-1] if calls else None
                 name = provider.id if info is None else info.provider.partition("#")[0]
@@ -171,6 +173,12 @@ def _fed(healer: TextHealer, batch: Batch) -> tuple[Batch, AnswerChanged | None]
     except AnswerChanged as error:
         return healed, error
     return healed, None
+
+
+async def _heard(events: AsyncIterator[StreamEvent]) -> None:
+    """Let a chain's breaker hear how the stream that passed ended."""
+    with suppress(ProviderError):  # the client heard of it
+        await anext(events, None)
 
 
 def _raw_of(event: StreamEvent | None) -> RawStream | None:

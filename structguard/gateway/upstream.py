@@ -228,7 +228,7 @@ def _rest_of(request: Request) -> Mapping[str, object]:
 
 
 async def _holding(raw: RawStream) -> AsyncIterator[StreamEvent]:
-    """A raw stream as what chains and breakers hand on."""
+    """A raw stream as what chains and breakers hand on; whoever asks again hears how it ended."""
     told = raw.served
     yield Finished(
         Completion(
@@ -238,3 +238,5 @@ async def _holding(raw: RawStream) -> AsyncIterator[StreamEvent]:
             metadata={RAW: raw},
         )
     )
+    if raw.broken is not None:
+        raise raw.broken

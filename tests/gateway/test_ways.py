@@ -38,13 +38,18 @@ def chunk(content: str | None = None, finish: str | None = None) -> bytes:
 
 def chained(first: str, second: str) -> Any:
     """Settings with the alias `both`: one link, then the other."""
+    return chained_as(first, second, "enforce")
+
+
+def chained_as(first: str, second: str, model: str) -> Any:
+    """As `chained`, both links asked for this model."""
     return settings(
         "",
         providers={
             "one": {"base_url": first, "attempts": 1},
             "two": {"base_url": second, "attempts": 1},
         },
-        models={"both": ["one:enforce", "two:enforce"]},
+        models={"both": [f"one:{model}", f"two:{model}"]},
     )
 
 
@@ -314,3 +319,17 @@ def test_events_without_names_or_numbers_get_both(format_: Json | None) -> None:
         more = {} if format_ is None else {"text": {"format": format_}}
         text = gateway.post(RESPONSES, response("m", stream=True, **more)).text
     assert said(RESPONSES, text, stream=True) == ANSWER
+
+
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_passing_streams_that_break_open_the_breaker(path: str) -> None:
+    with (
+        RefusingEndpoint("cut") as broken,
+        RefusingEndpoint("enforce", value=VALUE) as good,
+        running(chained_as(broken.base_url, good.base_url, "m")) as gateway,
+    ):
+        replies = [gateway.post(path, asked(path, "both", stream=True)) for _ in range(4)]
+        assert (len(broken.requests), len(good.requests)) == (3, 1)
+    assert all(reply.status_code == 200 for reply in replies)
+    assert ["stream_truncated" in reply.text for reply in replies] == [True, True, True, False]
+    assert json.loads(said(path, replies[-1].text, stream=True)) == VALUE

@@ -57,10 +57,17 @@ MUTATIONS: list[Mutation] = [
     ),
     Mutation(
         "gateway: a cut stream is a bug",
-        f"{_IN}/core.py",
-        "if isinstance(error, ExchangeFailed | BadReply):",
-        "if isinstance(error, ExchangeFailed):",
+        f"{_IN}/passing.py",
+        "        stream.served, stream.fail = told, broken\n",
+        "        stream.served = told\n",
         (f"{_WAYS}::test_a_passing_stream_that_is_cut_says_so", "-k", "chat"),
+    ),
+    Mutation(
+        "gateway: a breaker takes a stream that broke for served",
+        f"{_IN}/serving.py",
+        "                await _heard(events)\n",
+        "",
+        (f"{_WAYS}::test_passing_streams_that_break_open_the_breaker", "-k", "chat"),
     ),
     Mutation(
         "gateway: bare events stay bare",
