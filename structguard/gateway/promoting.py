@@ -20,6 +20,7 @@ from structguard.wire.responses.reply import completion_in
 
 Asked = Callable[[], Format | None]
 _THINKS = ("reasoning_content", "reasoning")
+_MOST = 1_000_000  # characters of thoughts that one stream holds
 _SAYS = ("content", "tool_calls", "function_call", "refusal")
 
 
@@ -61,10 +62,11 @@ def spoken_answer(
 
 @dataclass(slots=True)
 class Silent:
-    """What the choices of a chat stream think while they say nothing."""
+    """What the choices of a chat stream think while they say nothing; much of it is no answer."""
 
     thought: dict[object, list[str]] = field(default_factory=dict[object, list[str]])
     spoke: set[object] = field(default_factory=set[object])
+    room: int = _MOST
 
     def answers(self, chunk: Mapping[str, object], asked: Asked) -> Iterator[dict[str, object]]:
         """Chunks that say what a choice only thought, to go before this one, which ends it."""
@@ -77,7 +79,11 @@ class Silent:
                 continue
             text = next(filter(None, (as_text(get(delta, name)) for name in _THINKS)), "")
             self.thought.setdefault(index, []).append(text)
-            if get(choice, "finish_reason") and (answer := self._answer(index, asked)):
+            self.room -= len(text)
+            if self.room < 0:
+                self.thought.clear()
+                self.spoke.add(index)
+            elif get(choice, "finish_reason") and (answer := self._answer(index, asked)):
                 said = {"index": index, "delta": {"content": answer}, "finish_reason": None}
                 yield {**chunk, "usage": None, "choices": [said]}  # the usage comes with the end
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from structguard.gateway.promoting import Silent
+from structguard.types import JsonObject
 from tests.gateway.conformance import check_stream
 from tests.gateway.test_ways import ANSWER, CHAT, RESPONSES, asked, event, said
 from tests.gateway.world import chat, response, running, settings
@@ -99,3 +101,13 @@ def test_thoughts_beside_a_call_stay_thoughts() -> None:
     reply = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(raw) + raw
     text = given(RESPONSES, asked(RESPONSES, "m", stream=False), reply)
     assert [item["type"] for item in json.loads(text)["output"]] == ["reasoning", "function_call"]
+
+
+def test_a_stream_that_only_thinks_holds_no_more_than_its_room() -> None:
+    silent = Silent(room=20)
+    ends: Json = {"delta": {}, "finish_reason": "stop"}
+    for index in (0, 1):
+        deltas: list[Json] = [{"delta": {"reasoning_content": '{"city": '}} for _ in range(4)]
+        for choice in (*deltas, ends):
+            assert not [*silent.answers({"choices": [{"index": index, **choice}]}, JsonObject)]
+            assert sum(len(text) for held in silent.thought.values() for text in held) <= 20
