@@ -30,13 +30,16 @@ def inner_status(body: Body) -> int | None:
 
 
 def _error_object(body: Body) -> Mapping[str, object] | None:
-    root = body.root
-    if root is None:
+    if body.root is None:
         return {} if any(line.where or line.codes for line in body.statements) else None
+    root = {key.lower(): value for key, value in body.root.items()}
     for holder in (root, as_mapping(root.get("response")) or {}, *_choices(root)):
-        error = holder.get("error") or holder.get("errors")
+        error = holder.get("error") or holder.get("errors") or holder.get("Error")
         if error:
             return as_mapping(error) or root
+    told = as_mapping(root.get("base_resp")) or {}
+    if told.get("status_code") or (root.get("error_code") and root.get("error_msg")):
+        return told or root
     answered = {"choices", "output", "content", "candidates", "message"} & root.keys()
     coded = root.get("type") == "error" or root.get("object") == "error"
     return root if coded or ("code" in root and answered <= {"message"} and answered) else None

@@ -168,7 +168,7 @@ NEVER: tuple[tuple[str, Words], ...] = (
             ("of at '/'", r"\b(?:one|any|all)of at '/'"),
             (
                 "formed|valid",
-                r"\b(?:request|payload|body|input)\b.{0,20}\b(?:is |was )?(?:not|n't|in)[ -]?(?:a )?(?:valid|well[ -]formed) ?json\b",
+                r"\b(?:request|payload|body|input)\b.{0,20}\b(?:is |was )?(?:not|n't|in)[ -]?(?:a )?(?:valid|well[ -]formed) ?json\b(?![_ -]?schema)",
             ),
             (
                 " json",

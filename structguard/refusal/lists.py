@@ -45,13 +45,16 @@ _ONLY_BEFORE = re.compile(
 _LIST_END = re.compile(
     r"\b(?:received|got|but|instead|found|given|input[_ ]value|input[_ ]type|actual|you sent|provided|was)\b"
     r"|\[type="
-    r"|\bnot\b"
+    r"|\bnot\b|\bwhen\b"
     r"|\bfor (?:more|details)"
     r"|[,.]? ?(?:收到|但|而|实际)"
 )
 _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("json_schema", re.compile(r"json[_ -]?schema")),
-    ("json_object", re.compile(r"json[_ -]?object|application/json|json[_ -]?mode")),
+    (
+        "json_object",  # "a JSON object" is a value, not a type
+        re.compile(r"(?<!\ba )(?<!valid )json object|json[_-]?object|application/json|json[_ -]?mode"),
+    ),
     ("text", re.compile(r"\btext(?:/plain)?\b(?![._ -]?(?:format|generation|model|config))|文本")),
     ("other", re.compile(r"\b(?:regex|ebnf|grammar|structural[_ -]?tag|lark|text/x\.enum|xml)\b")),
 )

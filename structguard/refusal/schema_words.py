@@ -31,7 +31,7 @@ QUOTED_KEYWORD = re.compile(
 COMPLAINT = re.compile(
     rf"\bnot\b|n't\b|\bun{SUPPORT}|\bunsupported|\binvalid|\bmust\b|\bshould\b|\brequired\b|\bunknown|\bunrecogni"
     r"|\bunexpected|\bunimplemented|\bdisallow|\bforbidden|\bmissing|\bcannot|\bunable\b|\bonly\b|\bexceed|\btoo\b"
-    r"|\bextra\b|\bplease\b|不支持|必须|无效|缺少|不能|错误"
+    r"|\bextra\b|\bplease\b|\brequires? at least\b|不支持|必须|无效|缺少|不能|错误"
 )
 CONTEXT = re.compile(r"\bin context ?= ?\(")
 SCHEMA_WORD = re.compile(_SCHEMA + r"|模式定义")
@@ -44,9 +44,9 @@ SCHEMA_INVALID = Words(
     ("all ", r"\ball (?:\w+ )?(?:fields|properties|keys) must be\b"),
     (
         "grammar|schema",
-        r"\b(?:invalid|malformed|incorrect|illegal|bad|broken|not a valid|not valid|unresolvable) '?(?:json[ _])?(?:schema|grammar)\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
+        r"\b(?:invalid|malformed|incorrect|illegal|bad|broken|not a valid|not valid|undefined|unresolvable) '?(?:json[ _])?(?:schema|grammar)\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
     ),
-    ("grammar|schema", r"\b(?:unsupported|unknown|unrecogni[sz]ed) (?:schema|grammar)\b(?! ?mode)"),
+    ("grammar|schema", r"\b(?:unsupported|unknown|unrecogni[sz]ed) (?:schema|grammar)\b(?! ?mode|.{0,40}url)"),
     (
         "grammar|schema",
         r"(?<![_\w])(?:schema|grammar)s?'? (?:\S+ ){0,3}?(?:is|are|was|were) (?:\w+ ){0,2}?(?:invalid|malformed|not valid|not a valid|illegal|incorrect|empty)\b(?! (?:response|format|output|option|value|type|param|with|for))",
@@ -113,6 +113,7 @@ SCHEMA_SIZE = Words(
     ("schema|模式", r"(?:schema|模式).{0,10}(?:过大|过深|太大|太复杂|过于复杂)"),
 )
 SCHEMA_COMPILE = Words(
+    ("schema_", r"schema_(?:converter|compiler|parser|to_grammar)\b"),
     ("grammar", r"\bgrammar[ _]?(?:error|compil\w* (?:error|fail\w*)|parse error)"),
     (
         "can't|cannot|could not|error|failed to|failure|unable to",

@@ -29,6 +29,7 @@ MESSAGE_KEYS = frozenset(
         *("fieldviolations", "violations", "validationerrors", "upstreamerror", "providererror"),
         *("upstream", "exception", "fault", "faultstring", "statusmsg", "baseresp", "err", "data"),
         *("upstreambody", "body", "invalidparams", "failures", "causes"),
+        *("externalmodelerror", "externalmodelmessage"),
     }
 )
 """Keys whose text is the endpoint's own words (lower case, without underscores and hyphens)."""
@@ -158,7 +159,7 @@ class _Reader:
         near = Statement("", _where(facts), codes)
         before = len(self.found)
         for key, value in facts.items():
-            if key in MESSAGE_KEYS:
+            if key in MESSAGE_KEYS or (key == "status" and as_mapping(value) is not None):
                 self.value(value, near, level, depth + 1)
                 if key in FIELD_MAPS:
                     self.fields(as_mapping(value) or {})

@@ -17,6 +17,11 @@ FEATURES: tuple[tuple[str, Words], ...] = (
         "response_format",
         Words(
             ("response", r"response[ -]?formats?"),
+            ("request.format", r"request\.format\b"),
+            (
+                ": ",
+                r"(?:invalid|unknown|unrecogni[sz]ed|unexpected|unsupported) (?:option|param|parameter|field|argument)s?: \[?'?format\b(?! )",
+            ),
             ("响应格式", r"响应格式"),
             ("返回格式", r"返回格式"),
             ("回复格式", r"回复格式"),
@@ -36,6 +41,7 @@ FEATURES: tuple[tuple[str, Words], ...] = (
         Words(
             ("object", r"json[ -]?objects?\b"),
             ("json", r"json[ -]?mode"),
+            (" mode", r"json(?:/\w{2,5}){1,3} mode"),
             (
                 "format|generation|output|replie|response|result",
                 r"json[ -](?:output|response|format|formatting|result|replie|generation)s?\b",
@@ -82,7 +88,8 @@ FEATURES: tuple[tuple[str, Words], ...] = (
                 "grammar",
                 r"\bgrammar[ -](?:based|constrain(?:ed|ts?)|guided|backend|engine|sampling|mode)",
             ),
-            ("grammar", r"(?:\A|: )'?grammars?'? (?:support )?(?:is|are)\b"),
+            ("grammar", r"(?:\A|: )'?grammars?'? (?:(?:support )?(?:is|are)|and '?tools?)\b"),
+            ("grammar", r"\btools? and '?grammars?\b"),
             (
                 "strained|trolled",
                 r"\b(?:constrained|controlled)[ -](?:decoding|generation|output|sampling)",
@@ -166,6 +173,11 @@ WITHHELD = Words(
         "only ",
         r"\bonly (?:\w+ ){0,2}?(?:available|enabled|supported|works?|allowed|offered|for|on|in|with|valid|accepted)\b",
     ),
+    ("only ", r"\bonly (?:\w+ ){1,4}?can (?:use|handle|serve|do|be used)\b"),
+    (
+        " no ",
+        r"\b(?:has|have|offers?|provides?) no (?:\w+ ){0,2}?(?:json mode|structured|response format|guided|constrained|grammar)",
+    ),
     (
         " only",
         r"\b(?:available|enabled|supported|works?|allowed|offered|valid|accepted)(?: for| on| in| with)? only\b",
@@ -237,6 +249,10 @@ TOGETHER = Words(
         "clash|conflict|exclusive|incompatible",
         r"\b(?:incompatible|mutually exclusive|conflict(?:s|ing)?|clash(?:es)?|exclusive)\b",
     ),
+    (
+        "must ",
+        r"\b(?:tools?|functions?|stream\w*|thinking|reasoning)\b.{0,60}\bmust .{0,60}\b(?:when|if|while)\b",
+    ),
     ("instead of", r"\binstead of\b.{0,30}(?:populat|set|us|pass|specif|provid|send)"),
     (
         "不可|不能|互斥|冲突|同时|无法",
@@ -252,7 +268,7 @@ ENGINE = Words(
     ),
     (
         "backend|engine|library|module|package",
-        r"\b(?:backend|engine|library|package|module)\b.{0,30}\b(?:missing|none|unavailable|not available|not found|not installed|disabled)",
+        r"\b(?:backend|engine|library|package|module)\b[^:]{0,30}\b(?:missing|none|unavailable|not available|not found|not installed|disabled)",
     ),
     (
         "need|require",
@@ -273,7 +289,7 @@ FLAGS: tuple[tuple[Flag, re.Pattern[str]], ...] = (
         "tools",
         re.compile(
             r"\b(?:tools?(?:[ -]?(?:use|call\w*|choice|config))?+|functions?(?:[ -]?(?:call\w*|declarations?))?+)\b(?! instead)"
-            r"|\b(?:web|google|file)[ -]?search\b|\bcode[ -](?:interpreter|execution)\b|工具|函数调用"
+            r"|\b(?:web|google|file)[ -]?search\b|\bgrounding\b|\burl[ -]context\b|\bcode[ -](?:interpreter|execution)\b|工具|函数调用"
         ),
     ),
     ("stream", re.compile(r"\bstream(?:ing|ed|s)?\b|流式")),
