@@ -192,8 +192,8 @@ NEVER: tuple[tuple[str, Words], ...] = (
         "safety",
         Words(
             (
-                "blocked|filtered|flagged|harmful|unsafe",
-                r"\b(?:unsafe|harmful) (?:content|output|response)|\bcontent (?:was |is )?(?:blocked|filtered|flagged)\b",
+                "blocked|filtered|flagged|harmful|inappropriate|prohibited|unsafe",
+                r"\b(?:inappropriate|prohibited) content\b|\b(?:unsafe|harmful) (?:content|output|response)|\bcontent (?:was |is )?(?:blocked|filtered|flagged)\b",
             ),
             (
                 "blocked|filtered|flagged",

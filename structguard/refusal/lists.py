@@ -53,7 +53,9 @@ _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("json_schema", re.compile(r"json[_ -]?schema")),
     (
         "json_object",  # "a JSON object" is a value, not a type
-        re.compile(r"(?<!\ba )(?<!valid )json object|json[_-]?object|application/json|json[_ -]?mode"),
+        re.compile(
+            r"(?<!\ba )(?<!valid )json object(?!s)|json[_-]?object|application/json|json[_ -]?mode"
+        ),
     ),
     ("text", re.compile(r"\btext(?:/plain)?\b(?![._ -]?(?:format|generation|model|config))|文本")),
     ("other", re.compile(r"\b(?:regex|ebnf|grammar|structural[_ -]?tag|lark|text/x\.enum|xml)\b")),

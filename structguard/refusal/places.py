@@ -138,7 +138,9 @@ _FIELD_AT = re.compile(
 )
 _NAME_ONLY = re.compile(r"""(?i)\bunknown name ["'`]([\w.$-]{1,80})["'`]""")
 _VALUE_AT = re.compile(r"""(?i)\binvalid value at ["'`]([^"'`]{1,200})["'`]""")
-_CALLED = re.compile(r"""(?i)\binvalid (?:(?:type|value) (?:for|of) )?["'`]([\w.\[\]-]{1,80})["'`]:""")
+_CALLED = re.compile(
+    r"""(?i)\binvalid (?:(?:type|value) (?:for|of) )?["'`]([\w.\[\]-]{1,80})["'`]:"""
+)
 _INSIDE = re.compile(
     r"""(?ix)\b(?:response_?format|text\.format|output_?config|output_?format|response_?schema
       |response_?json_?schema|json_?schema|generation_?config)
@@ -150,7 +152,12 @@ _OTHER = re.compile(
 )
 
 
-_POINTERS = ((" at ", _FIELD_AT), ("unknown name", _NAME_ONLY), ("invalid value at", _VALUE_AT), ("invalid ", _CALLED))
+_POINTERS = (
+    (" at ", _FIELD_AT),
+    ("unknown name", _NAME_ONLY),
+    ("invalid value at", _VALUE_AT),
+    ("invalid ", _CALLED),
+)
 _OTHER_WORDS = ("messages", "tools", "contents", "input", "functions", "tool")
 
 

@@ -40,13 +40,23 @@ SCHEMA_INVALID = Words(
         "schema",
         r"\b(?:unsupported|unknown|invalid) (?:type|format|keyword|property|enum|value) \S{1,60} (?:in|of|at) (?:the |your )?(?:json[ _])?schema",
     ),
-    ("schema", r"(?<![_\w])schemas? (?:is |are )?(?:missing|lacks?|without)\b"),
+    (
+        "schema",
+        r"(?<![_\w])schemas? (?:(?:is |are )?(?:missing|lacks?|without)|(?:did|does|do)(?: not|n't) (?:specify|define|declare))\b",
+    ),
     ("all ", r"\ball (?:\w+ )?(?:fields|properties|keys) must be\b"),
     (
         "grammar|schema",
         r"\b(?:invalid|malformed|incorrect|illegal|bad|broken|not a valid|not valid|undefined|unresolvable) '?(?:json[ _])?(?:schema|grammar)\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
     ),
-    ("grammar|schema", r"\b(?:unsupported|unknown|unrecogni[sz]ed) (?:schema|grammar)\b(?! ?mode|.{0,40}url)"),
+    (
+        "not a valid ",
+        r"\bnot a valid (?:[\w-]+ ){1,3}?(?:json )?schema\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
+    ),
+    (
+        "grammar|schema",
+        r"\b(?:unsupported|unknown|unrecogni[sz]ed) (?:schema|grammar)\b(?! ?mode|.{0,40}url)",
+    ),
     (
         "grammar|schema",
         r"(?<![_\w])(?:schema|grammar)s?'? (?:\S+ ){0,3}?(?:is|are|was|were) (?:\w+ ){0,2}?(?:invalid|malformed|not valid|not a valid|illegal|incorrect|empty)\b(?! (?:response|format|output|option|value|type|param|with|for))",

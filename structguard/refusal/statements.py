@@ -50,6 +50,12 @@ LOCATION_KEYS = (
 _ECHO = re.compile(
     r"""["'](?:messages|contents|model|properties|prompt|temperature|input)\\{0,8}["']\s*:"""
 )
+_KNOWN = re.compile(
+    r"""(?i)(?:\b(?:expected one of|known (?:propert|field|param)\w*:?"""
+    r"""|(?:valid|allowed|supported|accepted) (?:propert|field|param|key)\w*(?: are)?:?))"""
+    r"""[ (\[]{1,2}(?=[^\n]{0,400}["'`](?:messages|input)["'`])(?:["'`][\w.$-]{1,60}["'`][, ]{0,2}(?:or |and )?){2,60}"""
+)
+"""A list of the fields that a request may have: it names the format without speaking of it."""
 _TAG = re.compile(r"<(/?)([A-Za-z!?][\w:.-]{0,40})[^<>]{0,2000}>")
 _SILENT = re.compile(r"(?i)<(?:script|style|svg)\b")
 _AUDIBLE = re.compile(r"(?i)</(?:script|style|svg)\s*>")
@@ -161,8 +167,8 @@ class _Reader:
         for key, value in facts.items():
             if key in MESSAGE_KEYS or (key == "status" and as_mapping(value) is not None):
                 self.value(value, near, level, depth + 1)
-                if key in FIELD_MAPS:
-                    self.fields(as_mapping(value) or {})
+                if key in FIELD_MAPS or key == "error":
+                    self.fields(as_mapping(value) or {}, lists=key == "error")
             elif key in FIELD_MAPS:
                 self.fields(as_mapping(value) or {})
             elif key == "choices":
@@ -172,10 +178,13 @@ class _Reader:
         else:
             self.named_codes(codes, near)
 
-    def fields(self, mapping: Mapping[str, object]) -> None:
+    def fields(self, mapping: Mapping[str, object], *, lists: bool = False, deep: int = 1) -> None:
         """Complaints filed under the field they are about: `{"response_format": ["…"]}`."""
         for field, told in mapping.items():
-            for text in (told,) if isinstance(told, str) else as_sequence(told) or ():
+            if deep and flat(field) not in MESSAGE_KEYS:
+                self.fields(as_mapping(told) or {}, lists=True, deep=0)
+            single = (told,) if isinstance(told, str) and not lists else ()
+            for text in single or as_sequence(told) or ():
                 if flat(field) not in MESSAGE_KEYS and isinstance(text, str) and " " in text:
                     self.say(text, Statement("", field))
 
@@ -198,6 +207,8 @@ class _Reader:
         if len(text) > LONGEST:
             text = text[: LONGEST * 3 // 4] + "\n" + text[-LONGEST // 4 :]
         text = _without_echo(text)
+        if "messages" in text or "input" in text:
+            text = _KNOWN.sub("…", text)
         text = _PLACED.sub(r"\1: ", _HANGING.sub(": ", text))
         lines = [line.strip() for line in _LINE.split(text)] if text else []
         for line in lines or ([""] if silent else []):

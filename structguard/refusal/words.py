@@ -19,8 +19,12 @@ FEATURES: tuple[tuple[str, Words], ...] = (
             ("response", r"response[ -]?formats?"),
             ("request.format", r"request\.format\b"),
             (
-                ": ",
-                r"(?:invalid|unknown|unrecogni[sz]ed|unexpected|unsupported) (?:option|param|parameter|field|argument)s?: \[?'?format\b(?! )",
+                ": format",
+                r"(?:invalid|unknown|unsupported) (?:option|param|parameter|field)s?: format(?! |\w)",
+            ),
+            (
+                ": 'format'",
+                r"(?:invalid|unknown|unsupported) (?:option|param|parameter|field)s?: 'format'",
             ),
             ("响应格式", r"响应格式"),
             ("返回格式", r"返回格式"),
@@ -89,7 +93,6 @@ FEATURES: tuple[tuple[str, Words], ...] = (
                 r"\bgrammar[ -](?:based|constrain(?:ed|ts?)|guided|backend|engine|sampling|mode)",
             ),
             ("grammar", r"(?:\A|: )'?grammars?'? (?:(?:support )?(?:is|are)|and '?tools?)\b"),
-            ("grammar", r"\btools? and '?grammars?\b"),
             (
                 "strained|trolled",
                 r"\b(?:constrained|controlled)[ -](?:decoding|generation|output|sampling)",
@@ -110,7 +113,7 @@ UNSUPPORTED = Words(
     ("in|non|un", rf"\b(?:un|non|in)[ -]?{SUPPORT}"),
     (
         "absent|disabled|dropped|missing|not|removed|unavailable",
-        rf"\b{SUPPORT}\w* (?:is |was |has been )?(?:missing|absent|removed|dropped|disabled|unavailable|not\b)",
+        rf"\b(?:{SUPPORT}\w*|capability) (?:is |was |has been )?(?:missing|absent|removed|dropped|disabled|unavailable|not\b)",
     ),
     ("不支持", r"不支持"),
     ("不支援", r"不支援"),
@@ -176,7 +179,7 @@ WITHHELD = Words(
     ("only ", r"\bonly (?:\w+ ){1,4}?can (?:use|handle|serve|do|be used)\b"),
     (
         " no ",
-        r"\b(?:has|have|offers?|provides?) no (?:\w+ ){0,2}?(?:json mode|structured|response format|guided|constrained|grammar)",
+        r"\b(?:has|have|offers?|provides?) no (?:\w+ ){0,2}?(?:json mode|structured|guided|grammar)",
     ),
     (
         " only",
@@ -195,8 +198,12 @@ WITHHELD = Words(
         r"\bleave (?:\w+ ){0,3}?(?:unset|empty|out)\b|\b(?:omit|remove|drop)\b.{0,40}(?:it\b|format|field|param|option)",
     ),
     (
-        "不允许|不可使用|不可用|不合法|不接受|不能使用|已禁用|无效|无法使用|暂不提供|未启用|未实现|未开启|未开通",
-        r"(?:不可用|未启用|未开启|未开通|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
+        "不允许|不可使用|不可用|不合法|不接受|不能使用|已禁用|无效|无法使用|暂不提供|未启用|未实现|未开",
+        r"(?:不可用|未启用|未开启|未开通|未开放|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
+    ),
+    (
+        "仅在|仅支持|只在|只支持",
+        r"(?:仅在|只在|仅支持|只支持).{0,20}(?:模型|非思考|非流式|版本|接口)",
     ),
     (
         "参数不合法|参数不正确|参数有误|参数错误|参数非法|非法参数",
@@ -226,6 +233,7 @@ UNKNOWN = Words(
             r" ?(?:request )?(?:\w+ )?(?:param|arg|field|name|key|prop|option|variant|input|value|keyword|attribute|member|element|type|format|\W)"
         ),
     ),
+    ("unspecified keys", r"\bunspecified keys\b"),
     ("additional ", r"\badditional (?:propert|field|param|input|key)\w* "),
     (
         "can't|cannot|could not|unable to",

@@ -2,7 +2,8 @@
 The tables of real bodies, read as their rules say (which rows are put to the detector, and how).
 
 `rows()` is the table the rules were made with; `reported()` are further bodies from public reports,
-each with its source, whose verdict was written down before the detector saw them.
+each with its source, whose verdict was written down before the detector saw them; `written()` are
+bodies in the manner of many vendors, frameworks and servers, judged beforehand just so.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from structguard.types import as_sequence
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 TABLE, REPORTED = DATA / "refusals.jsonl", DATA / "reported_refusals.jsonl"
+WRITTEN = DATA / "written_refusals.jsonl"
 APIS = {"anthropic": "messages", "bedrock": "converse", "google": "generate_content"}
 OURS = frozenset({"responses", "images", "audio", *APIS.values()})
 
@@ -55,6 +57,13 @@ def rows() -> tuple[Row, ...]:
 def reported() -> tuple[Row, ...]:
     """All rows of the second table."""
     with REPORTED.open(encoding="utf-8") as lines:
+        return tuple(_reported(json.loads(line)) for line in lines if line.strip())
+
+
+@cache
+def written() -> tuple[Row, ...]:
+    """All rows of the third table."""
+    with WRITTEN.open(encoding="utf-8") as lines:
         return tuple(_reported(json.loads(line)) for line in lines if line.strip())
 
 

@@ -14,7 +14,7 @@ from structguard.refusal import detect_refusal
 from tests.refusal.corpus import REPORTED, Row, reported, rows
 
 FAIR = [row for row in reported() if row.fair]
-WITHOUT_A_CUE = {"cerebras-type-should-be-text"}
+WITHOUT_A_CUE = {"cerebras-type-should-be-text", "vllm-one-kind-of-constraint"}
 
 
 def judged(row: Row) -> tuple[str | None, str | None]:
@@ -26,8 +26,7 @@ def judged(row: Row) -> tuple[str | None, str | None]:
 
 @pytest.mark.parametrize("row", reported(), ids=lambda row: row.id)
 def test_a_reported_body_is_judged_as_its_row_says(row: Row) -> None:
-    want = None if row.id in WITHOUT_A_CUE else row.want
-    assert judged(row) == (want, row.flag)
+    assert judged(row) == ((None, None) if row.id in WITHOUT_A_CUE else (row.want, row.flag))
 
 
 def test_the_bars_hold_for_the_reported_bodies() -> None:
@@ -46,7 +45,7 @@ def test_an_admitted_status_is_no_refusal_where_nobody_admits_it() -> None:
 
 def test_the_reported_bodies_are_many_of_many_vendors_and_new() -> None:
     known = {row.body for row in rows()}
-    assert len(reported()) >= 130
+    assert len(reported()) >= 175
     assert len({row.provider.split(" (")[0] for row in reported()}) >= 35
     assert not [row.id for row in reported() if row.body in known]
     assert len({row.id for row in (*rows(), *reported())}) == len(rows()) + len(reported())
