@@ -26,9 +26,14 @@ from structguard.http.seam import (
     unreadable,
 )
 
-_url = lru_cache(maxsize=256)(yarl.URL)
 _ACCEPT = {"accept-encoding": "gzip"}
 _AUTOMATIC = ("User-Agent", "Content-Type")  # ours to set
+
+
+@lru_cache(maxsize=256)
+def _url(url: str) -> yarl.URL:
+    """The URL as it is: one that yarl spells anew is not the one that was signed."""
+    return yarl.URL(url, encoded=url.isascii())
 
 
 class AiohttpTransport:

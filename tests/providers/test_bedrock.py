@@ -72,9 +72,16 @@ def signature_of(request: Received) -> tuple[str, str]:
     return given.rpartition("Signature=")[2], auth.signature(text, again)
 
 
-async def test_a_call_is_signed_for_exactly_what_is_sent(httpserver: HTTPServer) -> None:
+@pytest.mark.parametrize("transport", ["httpx2", "aiohttp"])
+async def test_a_call_is_signed_for_exactly_what_is_sent(
+    httpserver: HTTPServer, transport: str, anyio_backend_name: str
+) -> None:
+    if transport == "aiohttp":
+        pytest.importorskip("aiohttp", reason="aiohttp is not installed (extra fast)")
+        if anyio_backend_name == "trio":
+            pytest.skip("aiohttp runs on asyncio only")
     served = script(httpserver, f"/model/{MODEL}/converse", REPLY)
-    async with provider(httpserver) as opened:
+    async with provider(httpserver, transport=transport) as opened:
         face: Provider = opened
         reply = await face.complete(ask(model=MODEL, response_format=FORMAT, max_tokens=9))
         assert (opened.api_for("m"), opened.attempts) == ("converse", 3)
