@@ -6,8 +6,9 @@ Nothing here sends; `engine` does. Source: spec errors, spec wire "Providers".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from structguard.errors import Details, ErrorBuilder, ProviderError, rule_for
 from structguard.options import RetryOptions
@@ -15,6 +16,8 @@ from structguard.service import Clock
 from structguard.types import Failure, Format, Kind, Refusal, Request
 from structguard.wire.base import Wire, WireOptions
 
+_SECRET = re.compile(r"key|token|auth|secret|cookie", re.IGNORECASE)  # names of headers
+_LEAST = 8  # characters; what is shorter is a word such as "none" and no secret
 Classify = Callable[[Failure], tuple[Kind, str, Details]]
 
 
@@ -90,7 +93,7 @@ class Call:
     def error(self, fault: Fault) -> ProviderError:
         """The one error of this call, with its one event."""
         return self.fail.from_failure(
-            fault.failure,
+            _concealed(fault.failure, self.headers),
             fault.classify,
             kind=None if fault.refusal else fault.kind,
             refusal=fault.refusal,
@@ -118,3 +121,22 @@ class Call:
         backoff = min(self.retry.backoff * 2 ** (self.failed - 1), self.retry.backoff_cap)
         pause = max(asked or 0.0, backoff * (1.0 - jitter / 2.0))
         return pause if pause < self.left() else None
+
+
+def _concealed(failure: Failure, headers: Mapping[str, str]) -> Failure:
+    """The failure without the call's own credential, which some endpoints repeat in any words."""
+    held = [value.rpartition(" ")[2] for name, value in headers.items() if _SECRET.search(name)]
+    secrets = [secret for secret in held if len(secret) >= _LEAST]
+
+    def clean(text: str) -> str:
+        for secret in secrets:
+            text = text.replace(secret, "***")
+        return text
+
+    return replace(
+        failure,
+        message=clean(failure.message),
+        code=failure.code and clean(failure.code),
+        type=failure.type and clean(failure.type),
+        param=failure.param and clean(failure.param),
+    )

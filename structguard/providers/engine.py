@@ -78,6 +78,7 @@ class Engine:
     stream_accept: str = "text/event-stream"
     owns_transport: bool = True  # False: whoever handed it in closes it
     clock: Clock = time.monotonic
+    wall: Clock = time.time  # dates a Retry-After where the reply has no Date of its own
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     jitter: Callable[[], float] = random.random
 
@@ -145,7 +146,7 @@ class Engine:
             return seen("unhealthy", str(error))
         if 200 <= response.status < 300:
             return seen("healthy", f"HTTP {response.status}")
-        failure = wire.failure(response.status, response.headers, raw)
+        failure = wire.failure(response.status, response.headers, raw, now=self.wall())
         told = call.error(fault_of(wire, failure))
         limping = response.status == 429 or response.status >= 500
         return seen("degraded" if limping else "unhealthy", told.message)
@@ -175,7 +176,7 @@ class Engine:
                 raw = await response.aread()
                 if 200 <= response.status < 300:
                     return decode(raw, response.headers)
-                failure = wire.failure(response.status, response.headers, raw)
+                failure = wire.failure(response.status, response.headers, raw, now=self.wall())
             except ExchangeFailed as error:
                 failure, cause = replace(error.failure, truncated=False), error
             except BadReply as error:

@@ -16,6 +16,7 @@ from structguard.providers.call import Call, Fault, Route
 from structguard.providers.seams import Feed
 from structguard.providers.streaming import Events
 from structguard.refusal import detect_refusal
+from structguard.service import Clock
 from structguard.types import (
     Completion,
     Failure,
@@ -37,6 +38,8 @@ class Sender(Protocol):
     def id(self) -> str: ...
     @property
     def feed(self) -> Callable[[StreamDecoder], Feed]: ...
+    @property
+    def wall(self) -> Clock: ...
     async def send(
         self, call: Call, method: str, url: str, body: bytes, /, *, stream: bool = False
     ) -> Response: ...
@@ -53,7 +56,7 @@ async def whole(
         # Half a reply is no reply: that it was cut says no more than that the network broke.
         return fault_of(route.wire, replace(error.failure, truncated=False), error)
     if not 200 <= response.status < 300:
-        return _refused(call, route, asked, response, raw)
+        return _refused(sender, call, route, asked, response, raw)
     try:
         reply = route.wire.decode_reply(raw, response.headers, format=asked, options=route.options)
     except BadReply as error:
@@ -84,7 +87,8 @@ async def _begun(
 ) -> Events | Fault:
     try:
         if not 200 <= response.status < 300:
-            return _refused(call, route, asked, response, await response.aread())
+            raw = await response.aread()
+            return _refused(sender, call, route, asked, response, raw)
         decoder = route.wire.open_stream(response.headers, format=asked, options=route.options)
         events = Events(
             response,
@@ -121,10 +125,11 @@ def redirect_of(wire: Wire, response: Response, failure: Failure) -> Fault | Non
 
 
 def _refused(
-    call: Call, route: Route, asked: Format | None, response: Response, raw: bytes
+    sender: Sender, call: Call, route: Route, asked: Format | None, response: Response, raw: bytes
 ) -> Fault:
     """Any status but 2xx."""
-    failure = route.wire.failure(response.status, response.headers, raw)
+    now = sender.wall()
+    failure = route.wire.failure(response.status, response.headers, raw, now=now)
     moved = redirect_of(route.wire, response, failure)
     return moved or _judged(call, route, asked, failure, None)
 

@@ -170,8 +170,13 @@ class Wire(Protocol):
         """A decoder for one streamed 2xx reply."""
         ...
 
-    def failure(self, status: int | None, headers: Headers, body: bytes | str, /) -> Failure:
-        """The facts of a reply that is not 2xx; never raises, whatever the body is."""
+    def failure(
+        self, status: int | None, headers: Headers, body: bytes | str, /, *, now: float | None = ...
+    ) -> Failure:
+        """
+        The facts of a reply that is not 2xx; never raises, whatever the body is. `now` (seconds
+        since the epoch) dates a Retry-After where the headers have no Date.
+        """
         ...
 
     def classify(self, failure: Failure, /) -> Verdict:

@@ -27,6 +27,7 @@ _NESTED = ("error", "errors", "message", "detail", "details", "metadata", "raw",
 _CODES = ("code", "type", "status", "reason", "error_type", "error_code", "__type", "error")
 _TEXTS = ("message", "Message", "msg", "detail", "error", "raw", "error_message", "title")
 _FACTS = ("provider_name", "failed_routing_step")
+_STATUS = re.compile(r"[45][0-9]{2}")
 _NO_CODE = frozenset({"error", "failure", "fail"})  # words that only say that it is an error
 _TEXT_STATUSES = frozenset({400, 404, 413, 422})
 _STATUSES: Mapping[int, Kind] = {
@@ -158,7 +159,7 @@ def _status(status: int | None, codes: Sequence[str]) -> int | None:
     """The HTTP status, or the one a body with status 200 holds as its code."""
     if status is not None and status >= 400:
         return status
-    return next((int(c) for c in codes if c.isdecimal() and 400 <= int(c) < 600), status)
+    return next((int(c) for c in codes if _STATUS.fullmatch(c)), status)
 
 
 def statements(body: str) -> Iterator[Mapping[str, object]]:
@@ -229,7 +230,8 @@ _WORDS: Mapping[Kind, tuple[str, ...]] = {
         r"use the \w+ API instead",
     ),
     Kind.CONTEXT_LENGTH: (
-        r"context[ _](?:length|window|size)|maximum context",
+        r"context[ _](?:length|window|size|limit)|maximum context",
+        r"`inputs` .{0,40}must (?:be <=|have less than) \d+",  # text-generation-inference
         r"(?:prompt|input|messages)\b[^.]{0,40} too long",
         r"too many (?:input |prompt )?tokens",
         r"input tokens? exceed|input token count\b.{0,40}exceed",

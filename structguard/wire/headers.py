@@ -56,7 +56,7 @@ def retry_after(low: Mapping[str, str], now: float | None = None) -> float | Non
 def _date(text: str) -> datetime | None:
     try:
         return parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year or an offset beyond any calendar
         return None
 
 

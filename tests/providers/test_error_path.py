@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import time
+from email.utils import formatdate
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -22,6 +23,7 @@ from structguard.events import Event, ProviderFailed
 from structguard.options import RetryOptions
 from structguard.providers import OpenAI, OpenAICompat
 from structguard.types import Kind, Scope
+from tests.http.raw import Play, raw_server
 from tests.providers.payloads import ANSWER, CHAT, FORMAT, RATE_LIMITED, REFUSED, chat_stream, sse
 from tests.providers.support import Seen, Sleeps, ask, collect, run, script, text_of
 
@@ -366,3 +368,40 @@ async def test_an_observer_that_raises_takes_no_errors_place(
         "an observer failed on OptionIgnored",
         "an observer failed on ProviderFailed",
     ]
+
+
+async def test_no_error_shows_the_key_in_whatever_words_it_is_repeated(
+    httpserver: HTTPServer,
+) -> None:
+    """A key of no known form, where nothing around it says that it is one."""
+    key = "mykey1234567890abcdef"
+    script(
+        httpserver,
+        PATH,
+        (401, {"error": {"message": f"no access for {key}!", "code": key, "param": key}}),
+    )
+    seen = Seen()
+    async with OpenAICompat(httpserver.url_for("/v1"), api_key=key, observer=seen) as provider:
+        with pytest.raises(AuthenticationFailed, match=r"no access for \*\*\*!") as caught:
+            await provider.complete(ask())
+    error = caught.value
+    assert key not in f"{error!r} {error.failure} {error.details} {seen.events}"
+
+
+async def test_a_key_that_is_a_mere_word_is_no_secret(httpserver: HTTPServer) -> None:
+    script(httpserver, PATH, (400, {"error": {"message": "none of it"}}))
+    async with OpenAICompat(httpserver.url_for("/v1"), api_key="none", observer=Seen()) as provider:
+        with pytest.raises(ProviderError, match="none of it"):
+            await provider.complete(ask())
+
+
+async def test_a_retry_after_date_counts_from_now_where_the_reply_has_no_date() -> None:
+    when = formatdate(time.time() + 40, usegmt=True)
+    head = f"HTTP/1.1 429 Slow\r\nretry-after: {when}\r\ncontent-length: 2\r\n\r\n{{}}"
+    once = RetryOptions(attempts=1)
+    with raw_server(Play([head.encode()])) as server:
+        async with OpenAICompat(server.url, retry=once, observer=Seen()) as provider:
+            with pytest.raises(RateLimited) as caught:
+                await provider.complete(ask())
+    assert caught.value.retry_after is not None
+    assert 30 < caught.value.retry_after <= 40

@@ -334,3 +334,31 @@ def test_the_corpus_of_real_errors_is_classified_and_nothing_final_is_retried() 
             results[kind.value in expected] += 1
     assert results[True] + results[False] == 92
     assert results[True] / results.total() >= 0.95
+
+
+def test_a_code_of_any_length_is_only_a_code() -> None:
+    for wire in ALL:
+        failure = wire.failure(200, {}, json.dumps({"error": {"code": "9" * 5000, "message": "x"}}))
+        assert wire.classify(failure)[0] is Kind.BAD_RESPONSE
+
+
+@pytest.mark.parametrize(
+    ("wire", "message"),
+    [
+        (
+            messages,
+            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
+        ),
+        (
+            chat,
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000",
+        ),
+        (
+            chat,
+            "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000",
+        ),
+    ],
+)
+def test_a_prompt_over_the_window_is_told_in_many_words(wire: Wire, message: str) -> None:
+    body = {"error": {"type": "invalid_request_error", "message": message}}
+    assert kind_of(wire, 400, body) is Kind.CONTEXT_LENGTH

@@ -27,6 +27,8 @@ NOW = 1_732_881_590.0  # ten seconds before DATE
         ({"Retry-After": "soon"}, NOW, None),
         ({"Retry-After": "nan"}, NOW, None),
         ({"Retry-After": "inf"}, NOW, None),
+        ({"Retry-After": "Fri, 29 Nov 99999999999 12:00:30 GMT"}, NOW, None),
+        ({"Retry-After": LATER, "Date": "Fri, 29 Nov 2024 12:00:00 +99999999999999999"}, NOW, 40.0),
         ({}, NOW, None),
     ],
 )
