@@ -14,6 +14,7 @@ import jiter
 
 from structguard.types import Completion, Failure, StreamEvent, TextDelta
 from structguard.wire.base import BadReply, Headers
+from structguard.wire.faults import failure_in
 from structguard.wire.payload import as_dict, loads
 from structguard.wire.reply import bad, events_of, with_headers
 from structguard.wire.shortcut import Shortcut
@@ -156,7 +157,7 @@ class SseDecoder:
             self._seen = self._seen or bool(found)
             if not self._seen:
                 return self._close_whole()
-            whole = [event for event in found if event[1] == _DONE or _parsed(event[1])]
+            whole = [event for event in found if event[1].strip() == _DONE or _parsed(event[1])]
             self._take(whole, out)  # an event cut in its middle is no event
         return self._events.finish(out, yielded=yielded)
 
@@ -179,6 +180,8 @@ class SseDecoder:
         for name, data in found:
             if events.done:
                 return
+            if not data.strip():  # some keep a connection alive with events of no data
+                continue
             if shortcut is not None and (text := shortcut.take(name, data)) is not None:
                 out.append(TextDelta(text))
                 continue
@@ -186,14 +189,14 @@ class SseDecoder:
             if event is None:
                 self._no_event(data, out)
             elif name and not _agrees(name, event):
-                events.fail(bad(f"event {name!r} holds type {event['type']!r}", data).failure)
+                events.fail(_misnamed(name, event, data))
             else:
                 events.take(event, out)
                 if shortcut is not None:
                     shortcut.learn(name, data, event)
 
     def _no_event(self, data: bytes, out: list[StreamEvent]) -> None:
-        if data == _DONE:
+        if data.strip() == _DONE:
             self._events.end(out)
         else:
             self._events.fail(bad("an event of the stream is not a JSON object", data).failure)
@@ -216,6 +219,13 @@ def _parsed_oddly(data: bytes) -> Mapping[str, object] | None:
 def _agrees(name: str, event: Mapping[str, object]) -> bool:
     """The data's type decides; a name beside it must say the same ("message" is SSE's default)."""
     return name == "message" or event.get("type", name) == name
+
+
+def _misnamed(name: str, event: Mapping[str, object], data: bytes) -> Failure:
+    """An event that is not what it is called; one called error tells of one, whatever its type."""
+    if name == "error":
+        return failure_in({"error": event}, data.decode("utf-8", "replace"))
+    return bad(f"event {name!r} holds type {event['type']!r}", data).failure
 
 
 def truncated(body: bytes = b"") -> Failure:

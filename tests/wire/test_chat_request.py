@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from structguard.types import File, Image, JsonObject, JsonSchema, Message, Reasoning, Request, Text
+from structguard.types import (
+    File,
+    Finished,
+    Image,
+    JsonObject,
+    JsonSchema,
+    Message,
+    Reasoning,
+    Request,
+    Text,
+)
 from structguard.wire.base import Unencodable, WireOptions
-from structguard.wire.chat import encode_request, path
+from structguard.wire.chat import decode_reply, encode_request, open_stream, path
 from tests.wire.samples import (
     CALL,
     FORMAT,
@@ -290,3 +302,21 @@ def test_what_chat_cannot_carry_is_refused_by_name(request_: Request, param: str
         encode_request(request_)
     assert caught.value.param == param
     assert caught.value.message
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_thinking_that_came_as_a_part_of_the_content_goes_back_as_one(streamed: bool) -> None:  # noqa: FBT001
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    content = [thinking, {"type": "text", "text": "hi"}]
+    if streamed:
+        choice = {"index": 0, "delta": {"content": content}, "finish_reason": "stop"}
+        decoder = open_stream()
+        events = decoder.feed(f"data: {json.dumps({'choices': [choice]})}\n\n".encode())
+        *_, last = events + decoder.close()
+        assert isinstance(last, Finished)
+        reply = last.completion
+    else:
+        choice = {"message": {"content": content}, "finish_reason": "stop"}
+        reply = decode_reply(json.dumps({"choices": [choice]}).encode())
+    sent = encode_request(ask(USER, reply.message))
+    assert sent["messages"] == [HI, {"role": "assistant", "content": content}]

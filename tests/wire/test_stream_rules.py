@@ -518,3 +518,72 @@ def test_google_may_send_chunks_without_candidates_and_thoughts_with_signatures(
     whole = reply(events)
     assert [(part.text, part.signature) for part in whole.reasoning] == [("a", "S"), ("b", None)]
     assert whole.finish == "length"
+
+
+def test_an_empty_finish_reason_is_none_yet() -> None:
+    """Some servers send it with every chunk: what comes after is still part of the reply."""
+    piece = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}
+    first, second = chunk({"content": "hi"}, ""), chunk({"tool_calls": [piece]}, "")
+    events, fault = run(chat.open_stream(), sse(first, second, chunk({}, "tool_calls"), "[DONE]"))
+    assert fault is None
+    assert [made.name for made in reply(events).tool_calls] == ["f"]
+    events, fault = run(chat.open_stream(), sse(first))
+    assert fault
+    assert (events, fault.truncated) == ([TextDelta("hi")], True)
+
+
+def test_an_error_beside_a_finish_reason_of_error_says_what_it_was() -> None:
+    """OpenRouter's chunk has both; the text that came with it is not lost either."""
+    end = chunk({"content": "!"}, "error", error={"code": 429, "message": "slow down"})
+    events, fault = run(chat.open_stream(), sse(SAID, end))
+    assert fault
+    assert events == [TextDelta("hi"), TextDelta("!")]
+    assert (fault.message, chat.classify(fault)[0]) == ("slow down", Kind.RATE_LIMITED)
+
+
+@pytest.mark.parametrize(
+    "odd", ["data: [DONE] ", "data:  [DONE]", "data:\n\ndata: [DONE]", "data: "]
+)
+def test_spaces_around_done_and_events_of_no_data_are_no_fault(odd: str) -> None:
+    raw = sse(SAID, chunk({}, "stop")) + f"{odd}\n\n".encode()
+    events, fault = run(chat.open_stream(), f"{odd}\n\n".encode() * ("DONE" not in odd) + raw)
+    assert fault is None
+    assert reply(events).text == "hi"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'event: error\ndata: {"type": "rate_limit_error", "message": "slow down"}\n\n',
+        b'data: {"object": "error", "type": "rate_limit_error", "message": "slow down"}\n\n',
+    ],
+)
+def test_an_error_without_an_envelope_is_told(raw: bytes) -> None:
+    _, fault = run(chat.open_stream(), sse(SAID), raw)
+    assert fault
+    assert (fault.message, chat.classify(fault)[0]) == ("slow down", Kind.RATE_LIMITED)
+
+
+def test_a_block_without_its_stop_is_part_of_the_reply() -> None:
+    said = block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "hi"})[:-1]
+    events, fault = run(messages.open_stream(), sse(*said, {"type": "message_stop"}))
+    assert fault is None
+    assert reply(events).text == "hi"
+
+
+def test_a_block_that_never_began_is_a_fault_and_no_crash() -> None:
+    delta = {"type": "input_json_delta", "partial_json": "{}"}
+    lost = {"type": "content_block_delta", "index": 0, "delta": delta}
+    decoder = messages.open_stream(format=FORMAT, options=TOOL)
+    events, fault = run(decoder, sse(lost, {"type": "message_stop"}))
+    assert events == []
+    assert fault
+    assert "never began" in fault.message
+
+
+@pytest.mark.parametrize(("text", "kept"), [('{"query": "x"}', {"query": "x"}), ('{"qu', '{"qu')])
+def test_a_hosted_tools_streamed_input_is_kept(text: str, kept: object) -> None:
+    hosted = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    grown = block(0, hosted, {"type": "input_json_delta", "partial_json": text})
+    events, _ = run(messages.open_stream(), sse(*grown, {"type": "message_stop"}))
+    assert reply(events).metadata == {"items": [{**hosted, "input": kept}]}

@@ -17,7 +17,7 @@ from structguard.types import (
     as_text,
 )
 from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Body, Headers, WireOptions
-from structguard.wire.chat.request import REASONING_FIELDS
+from structguard.wire.chat.request import REASONING_FIELDS, THOUGHT_PART
 from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps, present
@@ -89,8 +89,8 @@ def completion_in(
 
 
 def raise_error(given: Mapping[str, object], body: bytes | str = "") -> None:
-    """An error object where an answer should be."""
-    if not given.get("error"):
+    """An error object where an answer should be, nested or, as vLLM and Mistral have it, itself."""
+    if not given.get("error") and given.get("object") != "error":
         return
     text = body if isinstance(body, str) else body.decode("utf-8", "replace")
     raise BadReply(failure_in(given, text or dumps(given)))
@@ -113,7 +113,7 @@ def read_message(message: Mapping[str, object], reply: Reply) -> None:
         text, thought = split_content(content)
         reply.say(text)
         if thought:
-            reply.reasoning.append(Reasoning(text=thought))
+            reply.reasoning.append(thought_of(thought))
     if refusal := as_text(message.get("refusal")):
         reply.decline(refusal)
     reply.reasoning.extend(reasoning_of(message))
@@ -158,6 +158,11 @@ def split_content(content: object) -> tuple[str, str]:
         if (fields := as_mapping(part)) and fields.get("type") == "thinking"
     )
     return texts(parts), thought
+
+
+def thought_of(text: str) -> Reasoning:
+    """Thinking that came as a part of the content, which is where it goes back."""
+    return Reasoning(text=text, raw={THOUGHT_PART: [{"type": "text", "text": text}]})
 
 
 def reasoning_of(message: Mapping[str, object]) -> tuple[Reasoning, ...]:

@@ -33,6 +33,8 @@ from structguard.wire.payload import present, with_extra
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 """Where servers put readable reasoning; it goes back in the field it came in."""
+THOUGHT_PART = "thinking"
+"""The key of a thinking part of the content, Mistral's form, in the `raw` of a Reasoning."""
 _CHOICES: Mapping[str, str] = {"auto": "auto", "none": "none", "any": "required"}
 _RESERVED = ("model", "messages", "stream")
 
@@ -109,12 +111,20 @@ def _message(message: Message, options: WireOptions) -> dict[str, object]:
 
 def _assistant(message: Message) -> dict[str, object]:
     text = text_only(message.content, where="an assistant message on the chat wire")
+    thoughts = [
+        {"type": "thinking", **r.raw} for r in message.reasoning if r.raw and _is_part(r.raw)
+    ]
+    beside = tuple(part for part in message.reasoning if not _is_part(part.raw or {}))
     return {
         "role": "assistant",
-        "content": text,
+        "content": [*thoughts, {"type": "text", "text": text}] if thoughts else text,
         **present(name=message.name, tool_calls=[_call(c) for c in message.tool_calls] or None),
-        **_reasoning(message.reasoning),
+        **_reasoning(beside),
     }
+
+
+def _is_part(raw: Mapping[str, object]) -> bool:
+    return THOUGHT_PART in raw and "type" not in raw  # Anthropic's blocks have a type
 
 
 def _reasoning(parts: tuple[Reasoning, ...]) -> dict[str, object]:

@@ -25,6 +25,7 @@ from structguard.wire.chat.reply import (
     raise_error,
     signature_of,
     split_content,
+    thought_of,
     usage_of,
 )
 from structguard.wire.chat.request import REASONING_FIELDS
@@ -79,9 +80,11 @@ class _Chunks:
         choices = as_list(event.get("choices"))
         choice = as_dict(choices[0]) if choices else None
         if choice is not None and not choice.get("index"):
-            self._choice(choice, out)
-        if event.get("error"):
-            raise_error(event)
+            self._grow(choice, out)
+        if event.get("error") or event.get("object") == "error":
+            raise_error(event)  # before the finish: it says more than a finish reason of error
+        if choice is not None and not choice.get("index"):
+            self._finish(choice, out)
         if event.get("usage"):
             self._reply.usage = usage_of(event["usage"])
         if self._reply.id is None:
@@ -98,7 +101,7 @@ class _Chunks:
         other = (choice.get("finish_reason"), choice.get("index"), event.get("usage"))
         return None if any(other) or not as_text(delta["content"]) else self._reply.text
 
-    def _choice(self, choice: Mapping[str, object], out: list[StreamEvent]) -> None:
+    def _grow(self, choice: Mapping[str, object], out: list[StreamEvent]) -> None:
         delta = as_dict(choice.get("delta"))
         if delta is not None:
             content = as_text(delta.get("content"))
@@ -107,9 +110,6 @@ class _Chunks:
                 out.append(TextDelta(content))
             if content is None or len(delta) > 1:
                 self._rest(delta, out)
-        if (reason := choice.get("finish_reason")) is not None and not self._ended:
-            raise_error(choice)
-            self._finish(reason, out)
 
     def end(self, out: list[StreamEvent]) -> bool:
         """`[DONE]` or the end of the bytes: whole if a finish reason came before."""
@@ -185,14 +185,20 @@ class _Chunks:
         if arguments := as_text(function.get("arguments")):
             call.arguments.append(arguments)
 
-    def _finish(self, reason: object, out: list[StreamEvent]) -> None:
+    def _finish(self, choice: Mapping[str, object], out: list[StreamEvent]) -> None:
+        reason = choice.get("finish_reason")
+        if not reason or self._ended:  # some servers send "" until the end
+            return
+        raise_error(choice)
         self._ended = True
         reply = self._reply
         reply.finish = finish_of(reason)
         reply.reasoning += [detail(raw) for raw in self._details.values()]
         for name, pieces in self._thoughts.items():
             text = "".join(pieces)
-            reply.reasoning.append(Reasoning(text=text, raw={name: text} if name else None))
+            reply.reasoning.append(
+                Reasoning(text=text, raw={name: text}) if name else thought_of(text)
+            )
         for at in sorted(self._calls):
             call = self._calls[at]
             whole = called(call.id, call.name, "".join(call.arguments), at, call.signature)

@@ -24,7 +24,7 @@ from structguard.wire.messages.reply import (
     read_block,
     usage_of,
 )
-from structguard.wire.payload import as_dict
+from structguard.wire.payload import as_dict, loads
 from structguard.wire.reply import Reply, bad, finished
 from structguard.wire.stream import SseDecoder
 
@@ -87,6 +87,8 @@ class _Events:
                 usage = as_mapping(self._message.get("usage")) or {}
                 self._message["usage"] = {**usage, **(as_mapping(event.get("usage")) or {})}
             case "message_stop":
+                for at in [*self._grown]:  # what a server began and did not end
+                    self._stop(at, out)
                 self._end(out)
                 return True
             case _:  # ping, and kinds that do not exist yet; an error has an error object
@@ -121,7 +123,7 @@ class _Events:
             out.append(TextDelta(text))
 
     def _is_forced(self, at: object) -> bool:
-        return self._forced is not None and self._blocks[at].get("name") == self._forced
+        return self._forced is not None and self._blocks.get(at, {}).get("name") == self._forced
 
     def _stop(self, at: object, out: list[StreamEvent]) -> None:
         block = self._blocks.pop(at, None)
@@ -131,6 +133,8 @@ class _Events:
         arguments = grown.pop("partial_json", "")
         for name, text in grown.items():
             block[name] = (as_text(block.get(name)) or "") + text
+        if arguments and block.get("type") != "tool_use":
+            block["input"] = _input(arguments)  # a hosted tool's call, kept whole
         before = len(self._reply.calls)
         read_block(block, self._reply, self._forced, arguments)
         out.extend(ToolCalled(call) for call in self._reply.calls[before:])
@@ -143,3 +147,11 @@ class _Events:
         said = {key: value for key, value in notes(message).items() if value is not None}
         reply.metadata = {**reply.metadata, **said}
         out.extend(finished(reply, self._format))
+
+
+def _input(arguments: str) -> object:
+    """The JSON of streamed arguments; their text where it is none."""
+    try:
+        return loads(arguments.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return arguments
