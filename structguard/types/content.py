@@ -237,4 +237,11 @@ def _call(given: object) -> ToolCall:
         id=_required(call, "id"),
         name=_required(function, "name"),
         arguments=_required(function, "arguments"),
+        signature=_signature(call),
     )
+
+
+def _signature(call: Mapping[str, object]) -> str | None:
+    """The thought signature that Google's compatible endpoint puts on a call, and wants back."""
+    google = as_mapping((as_mapping(call.get("extra_content")) or {}).get("google")) or {}
+    return _text_or_none(google.get("thought_signature"), "thought_signature")

@@ -151,6 +151,9 @@ _SLOTS = tuple(getattr(Request, name).__set__ for name in _NAMES)
 _values = attrgetter(*_NAMES)
 
 
+_TOOL_KEYS = frozenset({"type", "name", "description", "parameters", "strict"})
+
+
 def _tool(given: Tool | Mapping[str, object]) -> Tool:
     if isinstance(given, Tool):
         return given
@@ -164,6 +167,9 @@ def _tool(given: Tool | Mapping[str, object]) -> Tool:
             " go in hosted_tools"
         )
     name = as_text(function.get("name"))
+    odd = sorted(function.keys() - _TOOL_KEYS)
+    if odd and not function.get("parameters"):  # its schema under a name of another vendor's
+        raise ValueError(f"a tool's JSON Schema goes in 'parameters', got {', '.join(odd)}")
     parameters = as_mapping(function.get("parameters") or {"type": "object", "properties": {}})
     if name is None or parameters is None:
         raise ValueError("a tool needs a string 'name' and an object 'parameters'")

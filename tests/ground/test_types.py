@@ -186,3 +186,15 @@ def test_narrowing_converts_nothing() -> None:
 def test_a_key_can_stand_where_a_call_is_asked_for() -> None:
     key = MemoKey(provider="p", model="m")
     assert (key.pair, key.key) == (("p", "m"), key)
+
+
+@pytest.mark.parametrize("key", ["input_schema", "inputSchema", "parametersJsonSchema"])
+def test_a_tool_of_another_vendors_form_does_not_lose_its_schema(key: str) -> None:
+    with pytest.raises(ValueError, match=f"goes in 'parameters', got {key}"):
+        Request(messages=[], tools=[{"name": "f", key: {"type": "object"}}])
+
+
+def test_a_thought_signature_on_a_call_is_kept() -> None:
+    signed = {**CALL, "extra_content": {"google": {"thought_signature": "s"}}}
+    message = Message.of({"role": "assistant", "content": None, "tool_calls": [signed]})
+    assert [call.signature for call in message.tool_calls] == ["s"]

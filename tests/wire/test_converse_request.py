@@ -285,3 +285,15 @@ def test_a_forced_tool_goes_neither_with_tools_nor_with_an_effort(
     with pytest.raises(Unencodable) as caught:
         encode_request(ask(**fields), format=FORMAT, options=TOOL)
     assert caught.value.param == "response_format"
+
+
+def test_an_assistant_that_said_nothing_has_no_turn() -> None:
+    both = {"role": "user", "content": [{"text": "hi"}, {"text": "hi"}]}
+    assert encode_request(ask(USER, Message(role="assistant"), USER)) == {"messages": [both]}
+
+
+@pytest.mark.parametrize("choice", ["any", "weather"])
+def test_a_choice_without_tools_is_not_dropped(choice: str) -> None:
+    with pytest.raises(Unencodable, match="without tools"):
+        encode_request(ask(tool_choice=choice))
+    assert "toolConfig" not in encode_request(ask(tool_choice="auto"))

@@ -338,3 +338,19 @@ def test_a_text_signature_is_kept_apart_from_parts() -> None:
         "contents"
     ] == [{"role": "user", "parts": [{"text": "a"}, {"text": "b"}]}]
     assert CALL.signature is None
+
+
+def test_a_model_that_said_nothing_has_no_content() -> None:
+    both = {"role": "user", "parts": [{"text": "hi"}, {"text": "hi"}]}
+    assert encode_request(ask(USER, Message(role="assistant"), USER)) == {"contents": [both]}
+
+
+def test_parameters_that_only_refer_are_not_dropped() -> None:
+    shape = {"type": "object", "properties": {"city": {"type": "string"}}}
+    for schema in (
+        {"$ref": "#/$defs/Place", "$defs": {"Place": shape}},
+        {"anyOf": [shape]},
+        {"type": "object", "allOf": [shape]},
+    ):
+        body = encode_request(ask(tools=[Tool(name="f", parameters=schema)]))
+        assert body["tools"] == [{"functionDeclarations": [{"name": "f", "parameters": shape}]}]

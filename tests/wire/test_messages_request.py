@@ -286,3 +286,8 @@ def test_a_forced_tool_goes_neither_with_tools_nor_with_an_effort(
     assert caught.value.param == "response_format"
     with pytest.raises(Unencodable):
         encode_request(ask(tools_first=True, **fields), format=FORMAT, options=TOOL)
+
+
+def test_an_assistant_that_said_nothing_has_no_turn() -> None:
+    silent = Message(role="assistant")
+    assert encode_request(ask(USER, silent, USER))["messages"] == [HI, HI]

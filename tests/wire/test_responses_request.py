@@ -285,3 +285,19 @@ def test_what_responses_cannot_carry_is_refused_by_name(request_: Request, param
     with pytest.raises(Unencodable) as caught:
         encode_request(request_)
     assert caught.value.param == param
+
+
+@pytest.mark.parametrize(
+    "raw", [{"type": "redacted_thinking", "data": "x"}, {"redactedContent": "x"}]
+)
+def test_another_vendors_opaque_reasoning_is_not_passed_off_as_its_own(
+    raw: dict[str, object],
+) -> None:
+    opaque = Reasoning(encrypted="x", raw=raw)
+    with pytest.raises(Unencodable, match="another wire's opaque"):
+        encode_request(ask(Message(role="assistant", content="a", reasoning=(opaque,))))
+    routed = Reasoning(encrypted="x", id="rs", raw={"type": "reasoning.encrypted", "data": "x"})
+    body = encode_request(ask(Message(role="assistant", reasoning=(routed,))))
+    assert body["input"] == [
+        {"type": "reasoning", "summary": [], "id": "rs", "encrypted_content": "x"}
+    ]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from structguard.schema import as_format
-from structguard.types import Format, Message, Request, as_mapping, as_sequence, as_text
+from structguard.types import Format, Message, Request, as_mapping, as_text
 from structguard.wire.base import Undecodable
-from structguard.wire.chat.reply import reasoning_of, signature_of
+from structguard.wire.chat.reply import reasoning_of
 from structguard.wire.chat.request import REASONING_FIELDS
 from structguard.wire.fields import Fields, decoded_request, effort_in, tools_in
 
@@ -60,15 +59,7 @@ def _message(given: object, at: int) -> Message:
     refusal = known.pop("refusal", None)
     if refusal and not known.get("content"):
         known["content"] = refusal
-    read = _read({**known, "reasoning": reasoning}, where)
-    if not read.tool_calls:
-        return read
-    calls = as_sequence(known.get("tool_calls")) or ()
-    signed = [
-        replace(call, signature=signature_of(as_mapping(raw) or {}))
-        for call, raw in zip(read.tool_calls, calls, strict=False)
-    ]
-    return replace(read, tool_calls=tuple(signed))
+    return _read({**known, "reasoning": reasoning}, where)
 
 
 def _read(message: Mapping[str, object], where: str) -> Message:

@@ -91,6 +91,10 @@ def _tools(
         forced = forced_tool(format)
         return {"tools": [_tool(forced)], "toolChoice": {"tool": {"name": forced.name}}}
     if not request.tools:
+        if request.tool_choice not in {None, "auto", "none"}:
+            raise Unencodable(
+                f"tool_choice {request.tool_choice!r} without tools", param="tool_choice"
+            )
         return None
     tools = [_tool(tool) for tool in request.functions]
     return {"tools": tools, **present(toolChoice=_choice(request))}
@@ -138,9 +142,12 @@ def _turns(conversation: tuple[Message, ...]) -> list[dict[str, object]]:
         if message.role in {"system", "developer"}:
             continue
         role = "assistant" if message.role == "assistant" else "user"
+        blocks = list(_blocks(message))
+        if not blocks:  # an assistant that said nothing; the vendor refuses an empty turn
+            continue
         if not turns or turns[-1][0] != role:
             turns.append((role, []))
-        turns[-1][1].extend(_blocks(message))
+        turns[-1][1].extend(blocks)
     return [{"role": role, "content": content} for role, content in turns]
 
 

@@ -97,10 +97,12 @@ def _declaration(tool: Tool) -> dict[str, object]:
             f"the generate_content wire has no strict tools; tool {tool.name!r} asks for it",
             param="tools",
         )
+    parameters = reduced(tool.parameters)
+    says = any(parameters.get(key) for key in ("properties", "anyOf"))
     return present(
         name=tool.name,
         description=tool.description,
-        parameters=reduced(tool.parameters) if tool.parameters.get("properties") else None,
+        parameters=parameters if says else None,  # Google refuses an object without properties
     )
 
 
@@ -123,9 +125,12 @@ def _contents(conversation: tuple[Message, ...]) -> list[dict[str, object]]:
             continue
         names.update({call.id: call.name for call in message.tool_calls})
         role = "model" if message.role == "assistant" else "user"
+        parts = list(_parts_of(message, names))
+        if not parts:  # a model that said nothing; the vendor refuses an empty content
+            continue
         if not contents or contents[-1][0] != role:
             contents.append((role, []))
-        contents[-1][1].extend(_parts_of(message, names))
+        contents[-1][1].extend(parts)
     return [{"role": role, "parts": parts} for role, parts in contents]
 
 

@@ -102,8 +102,8 @@ def _turns(conversation: tuple[Message, ...]) -> Iterator[dict[str, object]]:
             results = []
         if message.role == "user":
             yield {"role": "user", "content": list(_blocks(message.content))}
-        elif message.role == "assistant":
-            yield {"role": "assistant", "content": list(_assistant(message))}
+        elif message.role == "assistant" and (blocks := list(_assistant(message))):
+            yield {"role": "assistant", "content": blocks}  # an empty turn is refused
     if results:
         yield {"role": "user", "content": results}
 

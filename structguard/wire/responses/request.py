@@ -125,7 +125,8 @@ def _reasoning_item(part: Reasoning) -> dict[str, object]:
     if raw.get("type") == "reasoning":
         kept = {key: raw[key] for key in _REASONING_KEYS if raw.get(key)}
         return {"type": "reasoning", "summary": raw.get("summary") or [], **kept}
-    if not (part.text or part.encrypted or part.id):
+    ours = not raw or str(raw.get("type", "")).startswith("reasoning.")  # a router's, of this wire
+    if not (part.text or (ours and (part.encrypted or part.id))):
         raise Unencodable(
             "the responses wire cannot carry another wire's opaque reasoning; drop it from the"
             " message or answer over the wire it came from",
@@ -135,7 +136,7 @@ def _reasoning_item(part: Reasoning) -> dict[str, object]:
     return {
         "type": "reasoning",
         "summary": summary,
-        **present(id=part.id, encrypted_content=part.encrypted),
+        **(present(id=part.id, encrypted_content=part.encrypted) if ours else {}),
     }
 
 
