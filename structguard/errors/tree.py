@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from structguard.errors.kinds import KindRule, rule_for
+from structguard.errors.redaction import redact
 from structguard.types import Failure, Kind, Operation, Refusal
 
 Details: TypeAlias = Mapping[str, object]
@@ -85,7 +87,19 @@ class ProviderError(StructguardError):
             "requests": self.requests,
         }
         # attempts hold this error too, so they travel as state, set once it exists
-        return _rebuild, (type(self), self.message, facts), {"attempts": self.attempts}
+        attempts = tuple((link, _portable(error)) for link, error in self.attempts)
+        return _rebuild, (type(self), self.message, facts), {"attempts": attempts}
+
+
+def _portable(error: Exception) -> Exception:
+    """The exception if it can travel; many an SDK's cannot be rebuilt, its name and words can."""
+    if isinstance(error, StructguardError):
+        return error
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301  our own bytes
+    except Exception:  # noqa: BLE001  whatever its own code raises
+        return StructguardError(redact(f"{type(error).__name__}: {error}"))
+    return error
 
 
 def _rebuild(

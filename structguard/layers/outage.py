@@ -6,6 +6,7 @@ No SDK is imported; foreign exceptions are duck-typed. Source: spec errors "the 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -30,7 +31,9 @@ _STATUSES: Mapping[int, Kind] = MappingProxyType(
 )
 _TIMED_OUT = re.compile(r"time(?:d_?)?_?out|deadline", re.IGNORECASE)
 _NETWORK = re.compile(
-    r"connect|network|gaierror|ssl|(?:read|write|remoteprotocol)error$", re.IGNORECASE
+    r"connect|network|gaierror|ssl|(?:read|write|remoteprotocol|proxy|payload|url|httpclient)error$"
+    r"|incompleteread|chunkedencoding|maxretry|responsestreaming",
+    re.IGNORECASE,
 )
 
 
@@ -59,7 +62,7 @@ def kind_of(error: BaseException) -> Kind | None:
         return None
     status = _status(error)
     if status is None:
-        return Kind.BAD_RESPONSE if _is_of_success(error) else _kind_by_name(error)
+        return _kind_told(error) or _kind_by_name(error)
     if _refuses_format(error):
         return Kind.FORMAT_REFUSED
     if status >= 500:
@@ -102,10 +105,28 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _is_of_success(error: BaseException) -> bool:
-    """Whether it complains of a reply that came with a 2xx: the SDK could not read it."""
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    return isinstance(status, int) and 200 <= status <= 299
+def _kind_told(error: Exception) -> Kind | None:
+    """The kind of an exception about a 2xx: an error told inside a stream, or no readable reply."""
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None)
+    good = isinstance(status, int) and 200 <= status <= 299
+    body = as_mapping(getattr(error, "body", None))
+    if body is not None and (good or response is None):  # openai's and anthropic's APIError
+        return Kind.FORMAT_REFUSED if _refuses_format(error) else _kind_in(dict(body))
+    aws = as_mapping((as_mapping(response) or {}).get("Error"))
+    if aws is not None:  # botocore's EventStreamError
+        return _kind_in({"code": aws.get("Code")})
+    return Kind.BAD_RESPONSE if good else None
+
+
+def _kind_in(body: dict[str, object]) -> Kind:
+    """The kind of an error object, by the vendors' own codes."""
+    from structguard.wire import chat, converse  # noqa: PLC0415  tables built at the first need
+    from structguard.wire.base import Wire  # noqa: PLC0415
+
+    told = json.dumps({"error": body}, default=str)
+    wire: Wire = chat if body.keys() - {"code"} else converse
+    return wire.classify(wire.failure(None, {}, told))[0]
 
 
 def _kind_by_name(error: Exception) -> Kind | None:

@@ -61,6 +61,7 @@ class Anthropic:
         self._url = checked_base(base_url)
         key = checked_key(api_key)
         has_key = key is not None or {"x-api-key", "authorization"} & settings.headers.keys()
+        self.missing_credential: bool = not has_key  # a chain leaves such a fallback out
         self._base_url = endpoint_id(self._url)
         ignore_api(api, "messages", f"Anthropic at {self._base_url}", settings.observer)
         self._engine = settings.engine(

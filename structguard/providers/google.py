@@ -92,7 +92,9 @@ class Google:
         if self._vertex:
             require_google_auth()
             authorise = Credentials(VertexToken(credentials), scheme=bearer, clock=settings.clock)
-        elif key is None and "x-goog-api-key" not in settings.headers:
+        no_key = key is None and "x-goog-api-key" not in settings.headers
+        self.missing_credential: bool = no_key and not self._vertex  # a chain leaves it out
+        if self.missing_credential:
             authorise = missing(_MISSING)
         self._engine = settings.engine(
             self._base_url,

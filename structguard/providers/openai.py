@@ -63,6 +63,7 @@ class OpenAI:
         self._url = checked_base(base_url)
         key = checked_key(api_key)
         has_key = key is not None or "authorization" in settings.headers
+        self.missing_credential: bool = not has_key  # a chain leaves such a fallback out
         secret = {
             **(bearer(key) if key else {}),
             **({"openai-organization": organization} if organization else {}),

@@ -19,6 +19,7 @@ from structguard.events import (
 )
 from structguard.layers.fallback import FallbackChain, Link
 from structguard.options import BreakerOptions
+from structguard.providers import Anthropic, Google, OpenAI
 from structguard.service import Provider
 from structguard.types import Completion, Failure, Kind, Request
 from tests.layers.script import ASK, HandClock, Script, failing, named
@@ -642,3 +643,38 @@ async def test_an_observer_that_raises_fails_no_call() -> None:
         observer=breaks,
     )
     assert (await chain.complete(ASK)).text == "served"
+
+
+def test_our_own_providers_without_a_key_are_left_out() -> None:
+    events: list[Event] = []
+    keyless = [Link(OpenAI(), "m"), Link(Anthropic(), "m"), Link(Google(), "m")]
+    keyed = [Link(OpenAI("k"), "m"), Link(Anthropic(headers={"x-api-key": "k"}), "m")]
+    chain = FallbackChain([Link(Script(id="head")), *keyless, *keyed], observer=events.append)
+    assert [view.link for view in chain.state()] == [
+        "head",
+        "api.openai.com/v1",
+        "api.anthropic.com",
+    ]
+    assert [type(event) for event in events] == [LinkDropped] * 3
+
+
+class Foreign(Exception):
+    """As many an SDK's: it can be written, and not be made again."""
+
+    status_code = 503
+
+    def __init__(self, message: str, *, response: object) -> None:
+        super().__init__(message)
+        self.response = response
+
+
+async def test_an_exhausted_chain_s_error_pickles_whatever_its_links_raised() -> None:
+    first = Foreign("token=abcdefghijkl", response=None)
+    chain = FallbackChain([Link(Script(first, id="a")), Link(Script(DOWN, id="b"))])
+    with pytest.raises(ProviderError) as caught:
+        await chain.complete(ASK)
+    assert caught.value.attempts[0] == ("a", first)
+    copied = pickle.loads(pickle.dumps(caught.value))  # noqa: S301  our own bytes
+    assert [link for link, _ in copied.attempts] == ["a", "b"]
+    assert str(copied.attempts[0][1]) == "Foreign: token=***"
+    assert copied.attempts[1][1] is copied

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import httpx2
+import openai
 import pytest
 
 from structguard.errors import KINDS
@@ -160,3 +162,54 @@ async def test_in_a_chain_a_foreign_exception_counts_by_its_status() -> None:
     assert (await chain.complete(ASK)).text == "second"
     assert chain.state()[0].mode == "cooling"
     assert chain.state()[0].reason == "StatusError: Authorization: Bearer ***"
+
+
+REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1")
+
+
+def told(body: object) -> openai.APIError:
+    """What the SDKs raise for an error event in a stream: no response, no status."""
+    return openai.APIError("no", REQUEST, body=body)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"message": "no", "code": "rate_limit_exceeded"}, Kind.RATE_LIMITED),
+        ({"message": "no", "type": "server_error"}, Kind.UNAVAILABLE),
+        ({"type": "error", "error": {"type": "overloaded_error"}}, Kind.UNAVAILABLE),
+        ({"message": "no"}, Kind.BAD_RESPONSE),
+        ({"message": "no", "code": "context_length_exceeded"}, Kind.CONTEXT_LENGTH),
+    ],
+)
+def test_an_error_told_inside_a_stream_is_what_its_code_says(body: object, kind: Kind) -> None:
+    assert kind_of(told(body)) is kind
+    assert is_outage(told(body)) == KINDS[kind].advance
+
+
+def test_a_refusal_told_inside_a_stream_is_no_outage() -> None:
+    refused = told({"message": "response_format json_schema is not supported by this model"})
+    assert kind_of(refused) is Kind.FORMAT_REFUSED
+    assert not is_outage(refused)
+
+
+def test_an_error_in_an_aws_event_stream_is_what_its_code_says() -> None:
+    error = ClientError(200)
+    error.response = {"Error": {"Code": "throttlingException"}}  # type: ignore[dict-item]
+    assert kind_of(error) is Kind.RATE_LIMITED
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ProxyError", "ClientPayloadError", "URLError", "IncompleteRead", "MaxRetryError",
+        "ChunkedEncodingError", "HTTPClientError", "ResponseStreamingError",
+    ],
+)  # fmt: skip
+def test_more_names_of_a_broken_network(name: str) -> None:
+    assert kind_of(type(name, (Exception,), {})()) is Kind.UNAVAILABLE
+
+
+def test_a_request_that_could_not_be_made_is_no_outage() -> None:
+    assert not is_outage(httpx2.LocalProtocolError("no"))
+    assert not is_outage(httpx2.UnsupportedProtocol("no"))
