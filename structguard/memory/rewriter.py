@@ -215,4 +215,5 @@ def _line(turn: Turn) -> str:
 
 def _digest(history: Sequence[Turn], message: str) -> str:
     lines = [message, *map(_line, history)]
-    return hashlib.sha256("\0".join(f"{len(line)}:{line}" for line in lines).encode()).hexdigest()
+    whole = "\0".join(f"{len(line)}:{line}" for line in lines)
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()

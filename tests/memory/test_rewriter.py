@@ -272,3 +272,8 @@ async def test_a_cancelled_attempt_hands_the_turn_to_whoever_waits() -> None:
         await anyio.wait_all_tasks_blocked()
         scope.cancel()
     assert statuses == ["ok"]
+
+
+async def test_half_a_surrogate_pair_is_a_message_like_any_other() -> None:
+    outcome = await rewriter()(Script([ANSWER]), HISTORY, "how old is \ud83d she?", session="7")
+    assert outcome.ok
