@@ -15,16 +15,10 @@ from structguard.events import Observer
 from structguard.memo import Memo
 from structguard.memo.keys import routing_digest
 from structguard.options import Policy
-from structguard.refusal import RequestFacts
+from structguard.refusal import RequestFacts, request_facts
 from structguard.schema import advise, as_format, digest
 from structguard.service import Clock
-from structguard.types import Flag, Format, JsonObject, JsonSchema, MemoKey, Place, as_mapping
-
-_FLAGS: tuple[tuple[Flag, tuple[str, ...]], ...] = (
-    ("tools", ("tools", "functions")),
-    ("stream", ("stream",)),
-    ("reasoning", ("reasoning_effort", "reasoning", "effort")),
-)
+from structguard.types import Format, JsonObject, JsonSchema, MemoKey, Place, as_mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +90,14 @@ class FunctionCall:
 
     @property
     def facts(self) -> RequestFacts:
-        """What the call carries beside the format."""
-        flags = {flag for flag, names in _FLAGS if any(self.values.get(name) for name in names)}
-        return RequestFacts(
+        """What the call carries beside the format, as arguments or in an SDK's `extra_body`."""
+        extra = as_mapping(self.values.get("extra_body")) or {}
+        seen = request_facts({**self.values, **extra})
+        return replace(
+            seen,
             sent="json_schema" if isinstance(self.format, JsonSchema) else "json_object",
-            tools="tools" in flags,
-            stream="stream" in flags,
-            reasoning="reasoning" in flags,
+            stream=bool(self.values.get("stream")),
+            reasoning=seen.reasoning or bool(self.values.get("effort")),
         )
 
     @property

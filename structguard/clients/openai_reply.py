@@ -33,6 +33,9 @@ from openai._response import APIResponse, AsyncAPIResponse
 
 from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
+from structguard.clients.http_made import without_encoding
+from structguard.clients.http_stream import EventStream, error_of
+from structguard.clients.raw_stream import abegin, begin
 from structguard.clients.replies import (
     error_message,
     error_status,
@@ -178,15 +181,15 @@ class Exchange:
     def error_of(self, error: object) -> OpenAIError:
         """The exception the SDK would have raised, had the status said so."""
         body, message = plain(error), redact(error_message(error))
-        request = self.response.request if self.response else self._request()
+        came = self.response
+        request = self._request() if came is None else came.request
         status = error_status(error)
         if status is None:
             return APIError(message, request, body=body)
+        headers = httpx2.Headers() if came is None else without_encoding(came.headers)
+        headers["content-type"] = "application/json"
         response = httpx2.Response(
-            status,
-            content=json.dumps({"error": body}).encode(),
-            headers={"content-type": "application/json"},
-            request=request,
+            status, content=json.dumps({"error": body}).encode(), headers=headers, request=request
         )
         return self.client._make_status_error(  # noqa: SLF001
             f"Error code: {status} (inside a 200) - {message}", body=body, response=response
@@ -198,7 +201,11 @@ class Exchange:
     def peek(self, raw: Any) -> Any:
         """A raw response: looked at where its body was read, never changed."""
         self.response = response = raw.http_response
-        if self.confirm and not response.is_stream_consumed and not self._streams():
+        if self.confirm and not response.is_stream_consumed:
+            if self._streams():
+                events = self._events()
+                begin(response, events)
+                return self._begun(raw, events)
             raw.read()
         self._look()
         return raw
@@ -206,9 +213,23 @@ class Exchange:
     async def apeek(self, raw: Any) -> Any:
         """A raw response on the event loop."""
         self.response = response = raw.http_response
-        if self.confirm and not response.is_stream_consumed and not self._streams():
+        if self.confirm and not response.is_stream_consumed:
+            if self._streams():
+                events = self._events()
+                await abegin(response, events)
+                return self._begun(raw, events)
             await raw.read()
         self._look()
+        return raw
+
+    def _events(self) -> EventStream:
+        return EventStream(self.call.api, self._healer(), confirm=True)
+
+    def _begun(self, raw: Any, events: EventStream) -> Any:
+        """A raw stream of which as much was read as tells whether an answer comes."""
+        self.answered = events.answered
+        if events.failure is not None:
+            raise self.error_of(error_of(events.failure, self.call.api))
         return raw
 
     def _streams(self) -> bool:

@@ -77,9 +77,10 @@ class ClientGuard:
             body = {k: v for k, v in {**body, **extra}.items() if not isinstance(v, Omit)}
         guardable = has_format(body, api) and not (extra and names_format(extra))
         base_url = self.endpoint()
+        deployment = self.deployment if api == "chat" else None  # no part of a Responses URL
         return BodyCall(
             provider=base_url,
-            model=str(self.deployment or body.get("model") or ""),
+            model=str(deployment or body.get("model") or ""),
             base_url=base_url,
             api=api,
             body=body,

@@ -82,7 +82,9 @@ _DIALECTS: Mapping[Api, _Dialect] = MappingProxyType(
             formats=(_path("response_format"),),
             tools=_places(_path("tools"), _path("functions")),
             reasoning=_places(
-                *map(_path, ("reasoning_effort", "reasoning", "enable_thinking", "thinking"))
+                *map(_path, ("reasoning_effort", "reasoning", "enable_thinking", "thinking")),
+                _path("chat_template_kwargs", "enable_thinking"),  # vLLM, SGLang, NIM
+                _path("chat_template_kwargs", "thinking"),
             ),
         ),
         "responses": _Dialect(
@@ -197,4 +199,4 @@ def _switched_on(value: object) -> bool:
     if mapping is not None:
         told = mapping.get("type") or mapping.get("effort") or ""
         return bool(mapping) and mapping.get("enabled") is not False and told not in _OFF
-    return bool(value) and value not in _OFF
+    return bool(value) and not (isinstance(value, str) and value in _OFF)

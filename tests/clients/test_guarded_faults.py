@@ -316,3 +316,18 @@ def test_a_model_that_is_worked_out_is_not_asked_for_without_need(memo: Memo) ->
     with sg.watch() as calls:
         assert sg.guarded("p", model=model, memo=memo)(ask)("m") == "prose"
     assert [told.model for told in calls] == [""]
+
+
+def test_what_the_sdk_is_told_beside_its_arguments_narrows_the_entry(memo: Memo) -> None:
+    """Reasoning in `extra_body` caused it: calls without it keep their format."""
+
+    @sg.guarded("p", memo=memo)
+    def ask(model: str, response_format: Any = None, extra_body: Any = None) -> str:
+        if response_format is not None and extra_body is not None:
+            raise refusal(message="response_format cannot be combined with reasoning")
+        return "prose" if response_format is None else "json"
+
+    assert ask("m", SCHEMA, {"reasoning": {"effort": "low"}}) == "prose"
+    (entry,) = memo.entries()
+    assert (entry.scope, entry.flag) == ("combination", "reasoning")
+    assert ask("m", SCHEMA) == "json"

@@ -489,6 +489,25 @@ def test_azure_uses_the_deployment_and_the_api_version(
     assert entry.base_url.endswith("?api-version=2024-02-01")
 
 
+def test_azure_responses_are_the_models_and_not_the_deployments(
+    upstream: Upstream, memo: Memo, keep: ExitStack
+) -> None:
+    """The deployment is no part of their URL: what one model refuses, another may take."""
+    upstream.answers((400, REFUSED), response(VALUE), paths=["/openai/responses"])
+    plain = AzureOpenAI(
+        azure_endpoint=upstream.server.url_for("/"),
+        azure_deployment="dep",
+        api_version="2024-02-01",
+        api_key="k",
+        max_retries=0,
+    )
+    client = sg.wrap(keep.enter_context(plain), memo=memo)
+    for model in ("one", "two"):
+        client.responses.create(model=model, input="W?", text={"format": TEXT_FORMAT})
+    assert [entry.model for entry in memo.entries()] == ["one"]
+    assert "text" in upstream.bodies[2]  # the second model was asked with the format
+
+
 def test_one_warning_names_everything_and_no_secret(
     client: OpenAI, upstream: Upstream, caplog: pytest.LogCaptureFixture
 ) -> None:

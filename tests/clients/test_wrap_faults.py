@@ -277,3 +277,20 @@ def test_mode_off_does_not_even_open_the_store(
     ask(client)
     assert broken.read_bytes() == b"no database"
     assert not [record for record in caplog.records if record.name == "structguard"]
+
+
+def test_an_error_inside_a_200_keeps_the_answers_headers(memo: Memo) -> None:
+    """The request id is what a vendor's support asks for; Retry-After is what a caller waits."""
+
+    def busy(_request: httpx2.Request) -> httpx2.Response:
+        headers = {"x-request-id": "req_1", "retry-after": "7"}
+        error = {"message": "slow down", "code": 429}
+        return httpx2.Response(200, json={"error": error}, headers=headers)
+
+    http = httpx2.Client(transport=httpx2.MockTransport(busy))
+    client = sg.wrap(OpenAI(api_key="k", max_retries=0, http_client=http), memo=memo)
+    with client, pytest.raises(openai.RateLimitError) as caught:
+        ask(client)
+    assert caught.value.request_id == "req_1"
+    assert caught.value.response.headers["retry-after"] == "7"
+    assert caught.value.response.json()["error"]["code"] == 429

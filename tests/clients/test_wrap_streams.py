@@ -199,6 +199,59 @@ def test_raw_streams_are_guarded_and_healed(client: OpenAI, upstream: Upstream) 
     assert "".join(text_of(raw.parse())) == VALUE
 
 
+def raw_stream(client: Any) -> Any:
+    return client.chat.completions.with_raw_response.create(
+        model="m", messages=MESSAGES, response_format=FORMAT, stream=True
+    )
+
+
+def test_a_rescued_raw_stream_is_remembered(client: OpenAI, upstream: Upstream, memo: Memo) -> None:
+    upstream.answers((400, REFUSED), sse(chat_chunks(PIECES)))
+    raw_stream(client)
+    assert len(memo.entries()) == 1
+    assert "".join(text_of(raw_stream(client).parse())) == VALUE
+    assert len(upstream.bodies) == 3
+
+
+def test_a_rescued_raw_stream_is_handed_on_byte_for_byte(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    body = sse(chat_chunks(PIECES))
+    upstream.answers((400, REFUSED), body)
+    raw = raw_stream(client)
+    assert b"".join(raw.http_response.iter_raw()).decode() == body
+    assert raw.http_response.is_closed
+
+
+def test_a_rescued_raw_stream_without_an_answer_is_not_remembered(
+    client: OpenAI, upstream: Upstream, memo: Memo
+) -> None:
+    upstream.answers((400, REFUSED), sse(chat_chunks([])))
+    assert text_of(raw_stream(client).parse()) == []
+    assert memo.entries() == []
+
+
+def test_an_error_at_the_start_of_a_rescued_raw_stream_is_the_retrys(
+    client: OpenAI, upstream: Upstream, memo: Memo
+) -> None:
+    upstream.answers((400, REFUSED), sse([{"error": {"message": "busy", "code": 503}}]))
+    with pytest.raises(openai.InternalServerError, match="busy") as caught:
+        raw_stream(client)
+    assert isinstance(caught.value.__cause__, openai.BadRequestError)
+    assert memo.entries() == []
+
+
+def test_leaving_a_rescued_raw_stream_closes_its_response(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    upstream.answers((400, REFUSED), sse(chat_chunks(PIECES)))
+    with client.chat.completions.with_streaming_response.create(
+        model="m", messages=MESSAGES, response_format=FORMAT, stream=True
+    ) as raw:
+        assert not raw.http_response.is_closed
+    assert raw.http_response.is_closed
+
+
 def test_info_of_a_stream_tells_at_the_end_how_it_was_read(
     client: OpenAI, upstream: Upstream
 ) -> None:
@@ -292,3 +345,27 @@ class TestAsync:
                 model="m", messages=MESSAGES, stream=True, response_format=FORMAT
             )
             assert "".join(text_of([chunk async for chunk in raw.parse()])) == VALUE
+            assert len(memo.entries()) == 1
+
+    async def test_an_error_at_the_start_of_a_raw_stream(
+        self, upstream: Upstream, memo: Memo
+    ) -> None:
+        upstream.answers((400, REFUSED), sse([{"error": {"message": "busy", "code": 503}}]))
+        async with self.client(upstream, memo) as client:
+            with pytest.raises(openai.InternalServerError, match="busy"):
+                await raw_stream(client)
+        assert memo.entries() == []
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_a_raw_stream_that_is_left_early_leaves_nothing_open(
+    upstream: Upstream, memo: Memo
+) -> None:
+    upstream.answers((400, REFUSED), sse(chat_chunks(PIECES)))
+    plain = AsyncOpenAI(base_url=upstream.base_url, api_key="k", max_retries=0)
+    async with sg.wrap(plain, memo=memo) as client:
+        create = client.chat.completions.with_streaming_response.create
+        async with create(model="m", messages=MESSAGES, response_format=FORMAT, stream=True) as raw:
+            pass
+        assert raw.http_response.is_closed
+    assert len(memo.entries()) == 1

@@ -30,6 +30,13 @@ CASES: list[tuple[Api, dict[str, object], RequestFacts]] = [
     ("chat", {"enable_thinking": True}, RequestFacts(sent=None, reasoning=True)),
     ("chat", {"thinking": {"type": "disabled"}}, RequestFacts(sent=None)),
     (
+        "chat",
+        {"chat_template_kwargs": {"enable_thinking": True}},
+        RequestFacts(sent=None, reasoning=True),
+    ),
+    ("chat", {"chat_template_kwargs": {"enable_thinking": False}}, RequestFacts(sent=None)),
+    ("chat", {"reasoning": ["of no known shape"]}, RequestFacts(sent=None, reasoning=True)),
+    (
         "responses",
         {"text": {"format": {"type": "json_schema"}}, "reasoning": {"effort": "high"}},
         RequestFacts(sent="json_schema", reasoning=True, api="responses"),

@@ -1,0 +1,102 @@
+"""
+A raw response that streams, looked into until its answer begins; what was read is put back.
+
+The caller may still read it whichever way they like. A compressed body is left alone. Source: spec
+guard §2, row "retry accepted".
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import cast
+
+import anyio
+import httpx2
+
+from structguard.clients.http_stream import EventStream
+
+_CLOSING = 1.0  # seconds granted to closing a response
+
+
+def begin(response: httpx2.Response, events: EventStream) -> None:
+    """Read until `events` has seen enough; a stream that told of an error is closed."""
+    if "content-encoding" in response.headers:
+        return
+    stream = cast("httpx2.SyncByteStream", response.stream)
+    chunks, head = iter(stream), list[bytes]()
+    response.stream = _Begun(head, chunks, stream)
+    try:
+        for chunk in chunks:
+            head.append(chunk)
+            if events.peek(chunk):
+                break
+        else:
+            events.ended()
+    except BaseException:
+        response.close()
+        raise
+    if events.failure is not None:
+        response.close()
+
+
+async def abegin(response: httpx2.Response, events: EventStream) -> None:
+    """`begin` on the event loop."""
+    if "content-encoding" in response.headers:
+        return
+    stream = cast("httpx2.AsyncByteStream", response.stream)
+    chunks, head = aiter(stream), list[bytes]()
+    response.stream = _AsyncBegun(head, chunks, stream)
+    try:
+        async for chunk in chunks:
+            head.append(chunk)
+            if events.peek(chunk):
+                break
+        else:
+            events.ended()
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await response.aclose()
+        raise
+    if events.failure is not None:
+        await response.aclose()
+
+
+@dataclass(slots=True)
+class _Begun(httpx2.SyncByteStream):
+    """A body of which `head` was read already."""
+
+    head: list[bytes]
+    rest: Iterator[bytes]
+    stream: httpx2.SyncByteStream
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self.head
+        yield from self.rest
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+@dataclass(slots=True)
+class _AsyncBegun(httpx2.AsyncByteStream):
+    """The same on the event loop."""
+
+    head: list[bytes]
+    rest: AsyncIterator[bytes]
+    stream: httpx2.AsyncByteStream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in self.head:
+            yield chunk
+        async for chunk in self.rest:
+            yield chunk
+
+    async def aclose(self) -> None:
+        """Walking on over the closed connection ends the generators that httpx2 has nested."""
+        with anyio.move_on_after(_CLOSING, shield=True):
+            await self.stream.aclose()
+            with suppress(httpx2.HTTPError, httpx2.StreamError, OSError, RuntimeError):
+                async for _ in self.rest:
+                    pass
