@@ -317,3 +317,19 @@ def test_botocore_is_not_imported_until_used_and_named_when_missing(
 def test_no_repr_shows_a_secret() -> None:
     opened = Bedrock("us-east-1", keys=KEYS)
     assert "secret" not in f"{KEYS!r} {opened!r} {opened._engine!r} {vars(opened)!r}"
+
+
+async def test_a_refusal_told_as_an_exception_in_the_stream_is_one(httpserver: HTTPServer) -> None:
+    text = "output_config.format: Extra inputs are not permitted"
+    named = {"message_type": "exception", "exception_type": "validationException"}
+    told = frame({"message": text}, **named)
+    httpserver.expect_request("/model/m/converse-stream").respond_with_data(
+        told, content_type="application/vnd.amazon.eventstream"
+    )
+    async with provider(httpserver) as opened:
+        with pytest.raises(ProviderError, match="Extra inputs") as caught:
+            await collect(opened, ask(response_format=FORMAT))
+    assert (caught.value.kind, caught.value.failure.code) == (
+        Kind.FORMAT_REFUSED,
+        "validationException",
+    )

@@ -360,7 +360,7 @@ ITEM_B = {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content":
                     ]
                 }
             ),
-            (Reasoning(text="ab"),),
+            (Reasoning(text="ab", raw={"thinking": [{"type": "text", "text": "ab"}]}),),
         ),
     ],
 )

@@ -164,7 +164,7 @@ def _fault(name: str, told: Mapping[str, object]) -> BadReply:
     return BadReply(
         Failure(
             status=_STATUSES.get(name),
-            body=dumps({name: {"message": message}}),
+            body=dumps({"__type": name, "message": message}),  # as a whole reply tells it
             message=message,
             code=name,
         )
