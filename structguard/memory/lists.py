@@ -76,15 +76,9 @@ class Lines:
     def __call__(self, text: str, /) -> object:
         if NONE.fullmatch(text):
             return ABSTAIN
-        found: list[Mapping[str, object]] = []
-        bad: list[Rejected] = []
-        for line in self._line.findall(text):
-            part = self._part_of(line)
-            if part is None:
-                bad.append(rejected(line, "malformed"))
-            else:
-                found.append(part)
-        return Read({"kind": self._key, self._key: found}, bad) if found or bad else NOTHING
+        lines: list[str] = self._line.findall(text)
+        parts = [self._part_of(line) or line for line in lines]  # a malformed one is judged as such
+        return Read({"kind": self._key, self._key: parts}) if parts else NOTHING
 
 
 def taken(

@@ -135,3 +135,9 @@ async def test_fewer_than_two_memories_are_skipped() -> None:
 async def test_an_endpoints_fault_is_a_failed_outcome() -> None:
     outcome = await link_generator()(Script([Failure(status=500, message="oops")]), MEMORIES)
     assert outcome.status == "failed"
+
+
+async def test_lines_that_are_all_malformed_are_not_called_nothing() -> None:
+    outcome = await link_generator()(Script(["LINK **1** to 2"]), MEMORIES)
+    assert (outcome.status, outcome.reason) == ("none", "no link could be kept")
+    assert outcome.rejected == (Rejected("LINK **1** to 2", "malformed"),)
