@@ -148,6 +148,11 @@ NEVER: tuple[tuple[str, Words], ...] = (
                 r"\b(?:function|tool) '[^']{1,64}'(?:'s|:| has| uses| contains)? (?:an? )?(?:invalid|parameters?|schema|input|json schema|definition)\b",
             ),
             (
+                "function|tool",
+                r"\b(?:function|tool) '[^']{1,64}' (?:is |was )?not (?:found|in|defined)\b",
+            ),
+            ("parameters", r"\bfunction_?declarations? '?parameters\b"),
+            (
                 "function.parameters|schema|tool",
                 r"\binput_?schema\b|\bfunction\.parameters\b|\btool_?spec\b",
             ),

@@ -33,9 +33,11 @@ def whole(text: str) -> object:
     return found[1] if found is not None and not text[found[0] :].strip() else None
 
 
-def embedded(text: str, wanted: Callable[[object], bool]) -> tuple[int, int, object] | None:
+def embedded(
+    text: str, wanted: Callable[[object], bool], tries: int = _TRIES
+) -> tuple[int, int, object] | None:
     """The first JSON value inside prose that is `wanted`: start, end, value."""
-    for opening in islice(_OPENING.finditer(text), _TRIES):
+    for opening in islice(_OPENING.finditer(text), tries):
         found = _decode(text, opening.start())
         if found is not None and wanted(found[1]):
             return opening.start(), found[0], found[1]

@@ -50,7 +50,7 @@ _LIST_END = re.compile(
     r"|[,.]? ?(?:收到|但|而|实际)"
 )
 _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("json_schema", re.compile(r"json[_ -]?schema")),
+    ("json_schema", re.compile(r"json[_ -]?schema|application/json")),
     (
         "json_object",  # "a JSON object" is a value, not a type
         re.compile(

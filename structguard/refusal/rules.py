@@ -59,7 +59,7 @@ class Sentence:
     @cached_property
     def spaced(self) -> str:
         """Plain text with underscores as blanks: what the feature and verb rules read."""
-        return spaced(self.plain)
+        return spaced(_MODEL.sub(r"\1 '…'", self.plain))
 
     @cached_property
     def feature(self) -> str | None:
@@ -77,6 +77,7 @@ def feature_in(spaced: str) -> str | None:
     return next((name for name, pattern in FEATURES if pattern.search(spaced)), None)
 
 
+_MODEL = re.compile(r"\b(model|deployment):? '[^']{1,100}'")  # its name names no feature
 _BLOB = re.compile(r"\{[^{}]*+\}")
 
 

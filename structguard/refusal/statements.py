@@ -130,7 +130,8 @@ class _Reader:
         if value is not None:
             self.value(value, near, level + 1, 0)
             return
-        found = None if _JSONISH.match(text) else embedded(text, speaks)
+        # Broken JSON is not searched for a whole object in it: that would lose what is around.
+        found = embedded(text, speaks, tries=1) if _JSONISH.match(text) else embedded(text, speaks)
         if found is not None:
             start, end, value = found
             self.say(text[:start], near)

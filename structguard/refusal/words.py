@@ -201,6 +201,7 @@ WITHHELD = Words(
         "不允许|不可使用|不可用|不合法|不接受|不能使用|已禁用|无效|无法使用|暂不提供|未启用|未实现|未开",
         r"(?:不可用|未启用|未开启|未开通|未开放|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
     ),
+    ("仅", r"仅.{1,20}支持"),
     (
         "仅在|仅支持|只在|只支持",
         r"(?:仅在|只在|仅支持|只支持).{0,20}(?:模型|非思考|非流式|版本|接口)",
@@ -276,7 +277,7 @@ ENGINE = Words(
     ),
     (
         "backend|engine|library|module|package",
-        r"\b(?:backend|engine|library|package|module)\b[^:]{0,30}\b(?:missing|none|unavailable|not available|not found|not installed|disabled)",
+        r"\b(?:backend|engine|library|package|module)\b[^:]{0,30}\b(?:missing|none|unavailable|not available|not found|not installed|disabled|be loaded)",
     ),
     (
         "need|require",

@@ -175,7 +175,10 @@ LISTED = [
     ("must be set when json_schema is used", set()),
     ("supported levels: high, low", set()),
     ("supported response formats: json_schema", {"json_schema"}),
-    ("allowed mimetypes are 'text/plain', 'application/json'", {"text", "json_object"}),
+    (
+        "allowed mimetypes are 'text/plain', 'application/json'",
+        {"text", "json_object", "json_schema"},
+    ),
 ]
 
 
