@@ -82,7 +82,7 @@ def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False
     """
     text, end = cursor.text, cursor.end
     position = BLANK.match(text, after, end).end()  # type: ignore[union-attr]
-    if position < end and text[position] in "/#":
+    if position < end and text[position] in "/#\\":
         position = skip(text, position, end)
     if position >= end:
         return True

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from typing import Final
 
-ESCAPED = re.compile(r"[{\[](?:\s|\\n|\\t|[{\[]){0,40}\\\"")
+ESCAPED = re.compile(r"[{\[](?:\s|\\[nrt]|[{\[]){0,40}\\\"")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r"}
 

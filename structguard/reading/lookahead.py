@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-SPACE: Final = r"\s\u180e\u200b-\u200f\u2060\ufeff"
+SPACE: Final = r"\s\u180e\u200b-\u200f\u2060\u2581\ufeff"  # U+2581: a token's own blank
 WORDS: Final = 64  # longest unquoted key, characters
 _KEY: Final = 120  # longest quoted key that look-ahead recognises
 
-BLANK = re.compile(rf"[{SPACE}]*+")
+# White space; the mark of a Markdown quote begins its lines.
+BLANK = re.compile(rf"(?:[{SPACE}]++|(?<=\n)>)*+")
+# Line ends written as escapes, between the parts of a value: {\n "a": 1\n}.
+_WRITTEN = re.compile(r"(?:\\[nrt]\s{0,80}){1,8}(?=[\"'\[\]{}]|```|\Z)")
 # In a text of one line a comment ends before a bracket or the next key.
 _LAST_LINE = re.compile(r"(?:(?![}\]]|,\s{0,9}\")[^\n]){0,500}")
 _COMMENTS: Final = (("/*", "*/", 1000), ("<!--", "-->", 1000))
@@ -28,6 +31,7 @@ QUOTES: Final[dict[str, str]] = {
     "`": "`\u00b4",
     "\u201c": '\u201d\u201c"',
     "\u201d": '\u201d"',
+    "\uff02": '\uff02"',
     "\u201e": '\u201c\u201d"',
     "\u2018": "\u2019'",
     "\u2019": "\u2019'",
@@ -36,7 +40,7 @@ QUOTES: Final[dict[str, str]] = {
     "\u00b4": "\u00b4'",
 }
 COLONS: Final = ":\uff1a"
-COMMAS: Final = ",\uff0c\u3001"
+COMMAS: Final = ",\uff0c\u3001\u060c"
 OPENERS: Final[dict[str, str]] = {"{": "}", "[": "]", "(": ")", "\uff5b": "}", "\uff3b": "]"}
 CLOSERS: Final[dict[str, str]] = {"}": "}", "]": "]", ")": ")", "\uff5d": "}", "\uff3d": "]"}
 
@@ -47,7 +51,7 @@ PREFIX = re.compile(
 )
 QUOTED_KEY = re.compile(
     rf"""(?:\\|{PREFIX.pattern})?(?:"(?P<a>[^"\\\n]{{0,{_KEY}}})\\?"|'(?P<b>[^'\\\n]{{0,{_KEY}}})'"""
-    rf"""|[\u201c\u2018\u201d](?P<c>[^\u201d\u2019\u201c"\n]{{0,{_KEY}}})[\u201d\u2019"])\s{{0,40}}[:\uff1a]"""
+    rf"""|[\u201c\u2018\u201d\uff02](?P<c>[^\u201d\u2019\u201c\uff02"\n]{{0,{_KEY}}})[\u201d\u2019\uff02"])\s{{0,40}}[:\uff1a]"""
 )
 # A quoted key whose text holds unescaped quotes itself: "k"e"y":
 ODD_KEY = re.compile(rf"""(?P<q>["'])[^\n:,{{}}]{{1,{_KEY}}}(?P=q)\s{{0,10}}[:\uff1a]""")
@@ -106,6 +110,9 @@ def comment_end(text: str, position: int, end: int) -> int:
             if found >= 0:
                 return found + len(closer)
             return end if limit == end and closer == "*/" else position
+    if text[position] == "\\":
+        written = _WRITTEN.match(text, position, end)
+        return written.end() if written else position
     if text.startswith("//", position, end) or (
         text[position] == "#" and not text.startswith("##", position)
     ):
@@ -125,7 +132,7 @@ def _line_end(text: str, position: int, end: int) -> int:
 def skip(text: str, position: int, end: int) -> int:
     """The first position at or after `position` that is neither white space nor a comment."""
     position = blank(text, position, end)
-    while position < end and text[position] in "/#<":
+    while position < end and text[position] in "/#<\\":
         after = comment_end(text, position, end)
         if after == position:
             break

@@ -27,7 +27,7 @@ from structguard.reading.values import Candidate
 
 # What may follow an opener: a bracket in a sentence or in code is passed at once.
 _PLAUSIBLE = re.compile(
-    rf"[{{\uff5b][{SPACE}]*+(?:[}}\"'`{{,.\\/#<\uff5d\u201c\u201d\u2018\u2019\u201e\u00ab\u300c]"
+    rf"[{{\uff5b](?:[{SPACE}]|(?<=\n)>)*+(?:[}}\"'`{{,.\\/#<\uff5d\u201c\u201d\u2018\u2019\u201e\u00ab\u300c\uff02]"
     rf"|[^{SPACE}\[\](){{}}:\n][^{{}}\[\]\n]{{0,70}}[:\uff1a]|\Z)|[\[\uff3b](?!\(|\s*\{{\s*\[)"
 )
 _STRICT_START = re.compile(r'\{\s*+["}]|\[\s*+["\[{\]\-0-9tfn]')
