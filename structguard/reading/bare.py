@@ -37,8 +37,9 @@ _HALF_NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]*(?:[eE][-+]?)?\Z")
 _CALL = re.compile(rf"(?:new\s)?[A-Za-z_][\w.]{{0,40}}\((?=[{SPACE}]{{0,40}}[\"'\d{{\[)-])")
 _STOP = re.compile(r"[,\uff0c\u3001\u060c}\]{\[\uff5d\uff3d\uff5b\uff3b()\n\"'`/#<]")
 _END_OF_NUMBER = re.compile(
-    rf"[{SPACE}]{{0,200}}(?:[,\uff0c\u3001\u060c}}\])\uff5d\uff3d;]|//|/\*|#|\{{\s{{0,9}}[\"']|(?:\.{{3}}|\u2026)\s{{0,9}}[,\]}}]|\Z)|[ \t]{{0,40}}\n|\s{{1,40}}[\"'][^\"'\n]{{1,80}}[\"']\s{{0,10}}:"
+    rf"[{SPACE}]{{0,200}}(?:[,\uff0c\u3001\u060c}}\])\uff5d\uff3d;]|//|/\*|#|\\[nrt]|\{{\s{{0,9}}[\"']|(?:\.{{3}}|\u2026)\s{{0,9}}[,\]}}]|\Z)|[ \t]{{0,40}}\n|\s{{1,40}}[\"'][^\"'\n]{{1,80}}[\"']\s{{0,10}}:"
 )
+_BLOCK = re.compile(r"[|>][-+]?[ \t]{0,9}\n")
 _THOUSANDS = re.compile(r",[0-9]")
 _MOST_DIGITS: Final = 4300
 
@@ -62,6 +63,8 @@ def read_bare(cursor: Cursor) -> object:
         cursor.position = call.end()
         cursor.push(")", named=True)
         return MISSING
+    if _BLOCK.match(text, start, cursor.end):
+        raise GiveUp("a YAML block", start)
     end = _end_of_words(cursor, start)
     return _classify(cursor, start, end)
 

@@ -53,9 +53,9 @@ _JUNK = {
     for single, quote in ((False, '"'), (True, "'"))
 }
 _MEMBER_VALUE = re.compile(
-    r"(?:\"(?:[^\"\\\n]|\\.){0,400}+\"|'[^'\n:]{0,80}'|\u201c[^\u201d\n:]{0,80}\u201d"
+    r"(?:=>?\s{0,40})?(?:(?:\"(?:[^\"\\\n]|\\.){0,400}+\"|'[^'\n:]{0,80}'|\u201c[^\u201d\n:]{0,80}\u201d"
     r"|-?[0-9][0-9.eE+-]{0,30}|true|false|null)\s{0,40}[,}\n]"
-    r"|[{\[]\s{0,40}(?:[\"'{\[\]}0-9-]|true|false|null)"
+    r"|[{\[]\s{0,40}(?:[\"'{\[\]}0-9-]|true|false|null))"
 )
 _KEY_ALONE = re.compile(r"\"(?P<a>[^\"\n:,{}\[\]\\]{1,80})\"\s{0,10}")
 _ARRAY_VALUE = re.compile(rf"[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
@@ -69,7 +69,7 @@ def closes_key(cursor: Cursor, after: int) -> bool:
 
 
 def lost_colon(text: str, position: int, end: int) -> bool:
-    """Whether a value stands where a colon belongs: `{"a" 1}`."""
+    """Whether a value or an equals sign stands where a colon belongs: `{"a" 1}`, `{"a" => 1}`."""
     return _MEMBER_VALUE.match(text, position, end) is not None
 
 
@@ -159,7 +159,10 @@ def _after_comma(cursor: Cursor, position: int, after: int, *, inner: bool) -> b
 def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:
     """Whether a key with its colon stands here, or the next object of a list whose } is lost."""
     text, end = cursor.text, cursor.end
-    if QUOTED_KEY.match(text, position, end) or ODD_KEY.match(text, position, end):
+    if QUOTED_KEY.match(text, position, end):
+        return True
+    odd = ODD_KEY.match(text, position, end)
+    if odd is not None and (not cursor.known or odd.group("a") in cursor.known):
         return True
     if text[position] in QUOTES:
         return _dangles(cursor, position) or _is_faulty_key(cursor, comma, position)

@@ -23,6 +23,8 @@ from structguard.reading.lookahead import (
 from structguard.reading.strings import read_string
 
 _STRAY = re.compile(r"\"{2,10}\s{1,9}(?=[\"'])|\"(?=\"\w)")
+_EQUALS = re.compile(r"=>?")
+_SECOND_COLON = re.compile(r"[:=](?=\s{0,9}[\"'{\[\d-])")
 _DANGLING = re.compile(r"[^\n:{}\[\]\"]{0,80}\Z")
 
 
@@ -65,9 +67,13 @@ def _colon(cursor: Cursor, key: str) -> None:
     cursor.top.key = key
     if cursor.text[position] in COLONS:
         cursor.position = position + 1
+        if _SECOND_COLON.match(cursor.text, position + 1, cursor.end):
+            cursor.note("doubled colon", position + 1)
+            cursor.position += 1
     elif lost_colon(cursor.text, position, cursor.end):
         cursor.note("missing colon", position)
-        cursor.position = position
+        equals = _EQUALS.match(cursor.text, position, cursor.end)
+        cursor.position = equals.end() if equals else position
     else:
         raise GiveUp("a key without a colon", position)
 

@@ -44,7 +44,6 @@ COMMAS: Final = ",\uff0c\u3001\u060c"
 OPENERS: Final[dict[str, str]] = {"{": "}", "[": "]", "(": ")", "\uff5b": "}", "\uff3b": "]"}
 CLOSERS: Final[dict[str, str]] = {"}": "}", "]": "]", ")": ")", "\uff5d": "}", "\uff3d": "]"}
 
-_Q: Final = "[\"'`\u201c\u201d\u2018\u2019\u201e]"
 # Python's u'text' and b'text', not a word that has lost its opening quote: [a", b"].
 PREFIX = re.compile(
     r"""[bruBRU]{1,2}(?=(?:"(?:[^"\\\n]|\\.){0,400}+"|'(?:[^'\\\n]|\\.){0,400}+')\s{0,9}[,:}\])])"""
@@ -54,7 +53,7 @@ QUOTED_KEY = re.compile(
     rf"""|[\u201c\u2018\u201d\uff02](?P<c>[^\u201d\u2019\u201c\uff02"\n]{{0,{_KEY}}})[\u201d\u2019\uff02"])\s{{0,40}}[:\uff1a]"""
 )
 # A quoted key whose text holds unescaped quotes itself: "k"e"y":
-ODD_KEY = re.compile(rf"""(?P<q>["'])[^\n:,{{}}]{{1,{_KEY}}}(?P=q)\s{{0,10}}[:\uff1a]""")
+ODD_KEY = re.compile(rf"""(?P<q>["'])(?P<a>[^\n:,{{}}]{{1,{_KEY}}})(?P=q)\s{{0,10}}[:\uff1a]""")
 BARE_KEY = re.compile(rf"(?P<a>[^\W\d][\w$.-]{{0,{WORDS}}})\s{{0,10}}[:\uff1a](?!//)")
 LOOSE_KEY = re.compile(
     rf"(?P<a>[^\s:\uff1a,\uff0c{{}}\[\]<>\"'`\n][^:\uff1a,\uff0c{{}}\[\]\n\"]{{0,{WORDS}}}?)[\"']?"

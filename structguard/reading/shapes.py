@@ -7,7 +7,7 @@ list of one; an array put under the one array property. Source: spec parse, step
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from structguard.reading.strict import NotStrict, strict
@@ -16,7 +16,9 @@ from structguard.types import as_mapping, as_sequence, as_text
 
 _ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
 _ANSWERS: Final = frozenset({"answer", "result", "value", "output", "response", "final_answer"})
-_NAMES: Final = ("name", "function", "tool", "tool_name", "action", "type", "id", "recipient_name")
+_CALLS: Final = ("function", "function_call", "tool_call")
+_NAMES: Final = ("name", "function", "tool", "tool_name", "action", "type", "id", "recipient_name",
+                 "function_name")  # fmt: skip
 
 
 def shapes(value: object, target: Target) -> Iterator[object]:
@@ -29,6 +31,8 @@ def shapes(value: object, target: Target) -> Iterator[object]:
         if only is not None:
             yield items[0]
             yield from _arguments(only)
+        if (calls := _each(items)) is not None:
+            yield calls
         if target.one_array is not None:
             yield {target.one_array: value}
     elif isinstance(value, str):
@@ -50,9 +54,22 @@ def _arguments(mapping: Mapping[str, object]) -> Iterator[object]:
     for key in _ARGUMENTS:
         if key in mapping and any(name in mapping for name in _NAMES):
             yield from _inner(mapping[key])
-    called = as_mapping(mapping.get("function"))
-    if called is not None and "arguments" in called:
-        yield from _inner(called["arguments"])
+    for key in _CALLS:
+        called = as_mapping(mapping.get(key))
+        if called is not None and "arguments" in called:
+            yield from _inner(called["arguments"])
+
+
+def _each(items: Sequence[object]) -> list[object] | None:
+    """The arguments of every call in a list of calls."""
+    found: list[object] = []
+    for item in items:
+        mapping = as_mapping(item)
+        arguments = None if mapping is None else next(_arguments(mapping), None)
+        if arguments is None:
+            return None
+        found.append(arguments)
+    return found or None
 
 
 def _inner(value: object) -> Iterator[object]:

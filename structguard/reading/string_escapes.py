@@ -67,7 +67,7 @@ def _single_escape(text: Text, after: int) -> int:
             text.cursor.note("invalid escape", after - 1)
         return after + 1
     if _is_known(text, after):
-        if char in "bf":
+        if char in "bf" or _LATEX.match(source, after, end):
             text.controls.append((len(text.parts), "\\" + char))
         text.parts.append(_ESCAPES[char])
         return after + 1
