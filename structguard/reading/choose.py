@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, cast
 
 from structguard.errors import Attempt
 from structguard.reading.convert import convert
 from structguard.reading.placeholders import is_placeholder, is_schema
 from structguard.reading.shapes import shapes
+from structguard.reading.spelling import as_written
 from structguard.reading.target import Target
 from structguard.reading.values import Candidate
 from structguard.types import as_mapping, as_sequence
@@ -23,6 +24,7 @@ from structguard.types import as_mapping, as_sequence
 ECHO: Final = "it is the schema itself"
 PLACEHOLDER: Final = "it holds only placeholders"
 NO_KEY: Final = "it has no key the schema names"
+FOOTNOTE: Final = "numbers in brackets inside a sentence"
 _CALLBACK = re.compile(r"\s*[\w$.]+\s*\(\s*")
 _JUDGED: Final = 200  # candidates that are put to the validator
 _SHOWN: Final = 20  # alternatives reported
@@ -60,18 +62,38 @@ def choose(
         judged += 1
         if judged > _JUDGED:
             break
-        if target is None:
-            choice.fitting.append(candidate)
-        elif fit := fitted(candidate, target, coerce=coerce):
-            choice.fitting.append(fit)
-        else:
+        fit = candidate if target is None else fitted(candidate, target, coerce=coerce)
+        if fit is None:
             rejected.append(candidate)
+        elif _is_footnote(candidate, fit, text):
+            choice.refuse(candidate, FOOTNOTE)
+        else:
+            choice.fitting.append(fit)
     if target is not None:
         _listed(choice, candidates, target, coerce=coerce)
         for candidate in rejected:
             choice.refuse(candidate, _misfit(candidate, target))
+        choice.fitting[:] = _as_written(choice.fitting, target, text)
     choice.fitting.sort(key=lambda c: _rank(c, target, text), reverse=True)
     return choice
+
+
+def _as_written(fitting: list[Candidate], target: Target, text: str) -> list[Candidate]:
+    """Those whose numbers that became strings fit in the spelling of the text."""
+    written = (as_written(candidate, text) for candidate in fitting)
+    return [c for c in written if c is not None and (not c.coercions or _builds(c.value, target))]
+
+
+def _is_footnote(candidate: Candidate, fit: Candidate, text: str) -> bool:
+    """Whether numbers that would become strings are a reference: "as [1] says", "[1] Smith"."""
+    numbers = candidate.value
+    if not isinstance(numbers, list) or not fit.coercions or candidate.whole or candidate.fenced:
+        return False
+    if any(type(item) is not int for item in cast("list[object]", numbers)):
+        return False
+    end = candidate.span[1]
+    behind = text[end : end + 80].partition("\n")[0].strip(" \t.*`")
+    return bool(behind) or not _stands_out(candidate, text)
 
 
 def _misfit(candidate: Candidate, target: Target) -> str:

@@ -14,6 +14,8 @@ from structguard.reading.marks import FENCE, MARK
 from structguard.reading.string_state import Text
 
 _CLOSED = re.compile(r"\s*\n[\s}\]]*[}\]]\Z")  # brackets on lines of their own
+# Between a closing quote and the next key: a remark in brackets, a fence, marks without letters.
+_REMARK = re.compile(r"(?:\([^()\"\n]{0,120}\)|```\w{0,20}|[^\w\"(`])*+")
 _ITEM = re.compile(r"\"[^\"\n]{1,120}\"\s{0,40}(?:\]|,\s{0,40}\")")  # a string and what ends it
 
 
@@ -89,11 +91,33 @@ def _end_before_key(text: Text, at: int) -> None:
     if closed is not None and _are_due(cursor, closed.group()):
         value, position = value[: closed.start()], at - len(content) + closed.start()
     before = cursor.text[max(0, at - 200) : at].rstrip().removesuffix(",").rstrip()
-    if value.endswith('"') and before.endswith('\\"'):
+    quoted = _ended_at_quote(text, at)
+    if quoted is not None:
+        value, position = quoted
+        text.inner = '"' in value
+    elif value.endswith('"') and before.endswith('\\"'):
         value = value[:-1] + "\\"  # "C:\dir\", "next": the backslash was content
     cursor.note("missing end quote", position)
     cursor.position = position
     text.parts[:] = [value]
+
+
+def _ended_at_quote(text: Text, at: int) -> tuple[str, int] | None:
+    """
+    `"Ann" (a remark), "next": 1`: the one quote inside closed the string, no letters follow it.
+
+    The value and where it ended; None when quotes inside are in pairs, or words follow.
+    """
+    cursor = text.cursor
+    begin = max(text.start, at - 400)
+    raw = cursor.text[begin:at]
+    content = "".join(text.parts)
+    last = raw.rfind('"')
+    if text.quote != '"' or last < 0 or content.count('"') % 2 == 0 or not content.strip():
+        return None
+    if raw[:last].endswith("\\") or _REMARK.fullmatch(raw, last + 1) is None:
+        return None
+    return content[: content.rindex('"')], begin + last + 1
 
 
 def _are_due(cursor: Cursor, tail: str) -> bool:

@@ -31,6 +31,13 @@ _STOPS: Final = {
 _STOPS['"'] = re.compile(r'["\\\u201d]')
 _ENDLESS: Final = 3  # strings that run to the end if what looks like JSON in them is content
 _NO_INCH: Final = re.compile(r'(?<!\d)"')
+# A bracket that the string has opened itself, then the quote that ends it: "f("a") { g("b") }",
+_GOES_ON = re.compile(
+    r"\s{0,40}[\]})][^\"\n]{0,200}\"\s{0,40}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]\s]{1,40}\Z)"
+)
+_OTHER_END = re.compile(
+    r"(?P<a>[^\"\\\n]{0,400}+)\"\s{0,40}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]])"
+)
 # Quotes in a sentence: a word follows, then another quote that no structure follows either.
 _INSIDE = re.compile(
     r'(?:"[ ]?\w[^"\\{}\[\]:,\n\u201d]{0,60}(?="(?![\s:,}\]"\'`;\\+/<#\uff0c\uff1a]|\Z)))++'
@@ -71,7 +78,18 @@ def read_string(cursor: Cursor, *, is_key: bool) -> object:
         cursor.endless += 1
         text = Text(cursor, quote, start + 1, is_key, strict_nesting=False)
         found = _read(text)
+    if found is None and quote == "'" and strictly and (end := _other_quote(text)) is not None:
+        cursor.note("wrong end quote", end)
+        cursor.position = end + 1
+        return cursor.text[text.start : end]
     return unclosed(text) if found is None else found
+
+
+def _other_quote(text: Text) -> int | None:
+    """`'text", "next": 1`: where a string without an end of its own is ended by the other quote."""
+    text.cursor.endless += 1
+    end = _OTHER_END.match(text.cursor.text, text.start, text.cursor.end)
+    return None if end is None else end.end("a")
 
 
 def _triple(cursor: Cursor, fence: str) -> str | None:
@@ -166,6 +184,12 @@ def _closes(text: Text, char: str, after: int) -> bool:
         return _curly_closes(text, after)
     if text.is_key:
         return closes_key(text.cursor, after)
+    if (
+        text.inner
+        and text.brackets > 0
+        and _GOES_ON.match(text.cursor.text, after, text.cursor.end)
+    ):
+        return False
     return closes_value(text.cursor, after, nested=text.nested, inner=text.inner) or (
         text.brackets <= 0 and not text.nested and before_wrong_closers(text.cursor, after)
     )
