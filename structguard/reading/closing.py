@@ -33,6 +33,7 @@ from structguard.reading.lookahead import (
     QUOTED_KEY,
     QUOTES,
     SCALAR_ITEM,
+    blank,
     blank_before,
     closer_run,
     skip,
@@ -57,6 +58,7 @@ _MEMBER_VALUE = re.compile(
     r"|-?[0-9][0-9.eE+-]{0,30}|true|false|null)\s{0,40}[,}\n]"
     r"|[{\[]\s{0,40}(?:[\"'{\[\]}0-9-]|true|false|null))"
 )
+_LINE_DONE = re.compile(r"[\"'`]{1,3}[ \t;,)\]}>]{0,40}(?:\n|\Z)")
 _KEY_ALONE = re.compile(r"\"(?P<a>[^\"\n:,{}\[\]\\]{1,80})\"\s{0,10}")
 _ARRAY_VALUE = re.compile(rf"[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
 
@@ -87,6 +89,8 @@ def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False
     if position >= end:
         return True
     char = text[position]
+    if char == ";" and inner:
+        return QUOTED_KEY.match(text, blank(text, position + 1, end), end) is not None
     if char in COMMAS or char == ";":
         return not nested and _after_comma(cursor, position + 1, after, inner=inner)
     if char in CLOSERS:
@@ -101,7 +105,8 @@ def _at_other(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool
     text, end, top = cursor.text, cursor.end, cursor.top
     char = text[position]
     if (pattern := _SURE.get(char)) is not None:
-        return pattern.match(text, position, end) is not None
+        sure = pattern.match(text, position, end)
+        return sure is not None and not (inner and sure.group()[-1] in "\"'")
     if char in "`<[" and (text.startswith("```", position) or MARK.match(text, position, end)):
         return True
     if char in COLONS:
@@ -162,7 +167,7 @@ def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:
     if QUOTED_KEY.match(text, position, end):
         return True
     odd = ODD_KEY.match(text, position, end)
-    if odd is not None and (not cursor.known or odd.group("a") in cursor.known):
+    if odd is not None and (not cursor.known or odd.group("a").strip("\"'") in cursor.known):
         return True
     if text[position] in QUOTES:
         return _dangles(cursor, position) or _is_faulty_key(cursor, comma, position)
@@ -233,6 +238,21 @@ def before_wrong_closers(cursor: Cursor, after: int) -> bool:
     return QUOTED_KEY.match(text, position, end) is not None
 
 
+def _wraps(cursor: Cursor, quote: int) -> bool:
+    """
+    Whether a quote right behind brackets is none of the string's: use "}" to close.
+
+    The value stands in quotes, a key has lost its comma, or nothing but marks follows on the line.
+    """
+    text, end = cursor.text, cursor.end
+    start = cursor.stack[0].start
+    return (
+        text[max(0, start - 1) : start] == text[quote]
+        or QUOTED_KEY.match(text, quote, end) is not None
+        or _LINE_DONE.match(text, quote, end) is not None
+    )
+
+
 def _at_closer(cursor: Cursor, position: int, *, nested: int) -> bool:
     """A bracket follows: does it close something open, with structure after it?"""
     text, end = cursor.text, cursor.end
@@ -242,6 +262,8 @@ def _at_closer(cursor: Cursor, position: int, *, nested: int) -> bool:
     after = skip(text, ended, end)
     if after >= end:
         return not nested or len(closers) > nested
+    if after == ended and text[after] in "\"'" and not _wraps(cursor, after):
+        return False
     closed = len(closers) >= max(1, len(cursor.stack) - 1)  # one may be lost
     if text[after] in COMMAS or text[after] == ";":
         return not nested

@@ -74,6 +74,9 @@ def bracket_for_key(cursor: Cursor) -> None:
     elif cursor.text[position] == "{" and cursor.known and _goes_on_as_list(cursor):
         cursor.note("missing opener", position)
         cursor.expects_separator = False
+    elif cursor.text[position] == "{" and len(stack) == 1 and _repeats(cursor):
+        cursor.note("missing closer", position)
+        close(cursor)
     elif _ROW.match(cursor.text, position, cursor.end) and _reopen(top):
         cursor.note("missing opener", position)
         last = next(reversed(top.members or {}))
@@ -84,6 +87,13 @@ def bracket_for_key(cursor: Cursor) -> None:
         cursor.expects_separator = False
     else:
         raise GiveUp("a bracket where a key belongs", position)
+
+
+def _repeats(cursor: Cursor) -> bool:
+    """`{"a": {…}, {"a": {…}}`: the next object begins like this one, whose closer is lost."""
+    position = skip(cursor.text, cursor.position + 1, cursor.end)
+    first = next(iter(cursor.top.members or ()), None)
+    return first is not None and key_at(cursor.text, position, cursor.end) == first
 
 
 def _goes_on_as_list(cursor: Cursor) -> bool:

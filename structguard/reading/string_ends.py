@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 
+from structguard.reading.closing import lost_colon
 from structguard.reading.cursor import MISSING, Cursor, GiveUp
-from structguard.reading.lookahead import CLOSERS, QUOTED_KEY, TAIL, VALUE_START
+from structguard.reading.lookahead import CLOSERS, QUOTED_KEY, TAIL, VALUE_START, skip
 from structguard.reading.marks import FENCE, MARK
 from structguard.reading.string_state import Text
 
 _CLOSED = re.compile(r"\s*\n[\s}\]]*[}\]]\Z")  # brackets on lines of their own
 # Between a closing quote and the next key: a remark in brackets, a fence, marks without letters.
 _REMARK = re.compile(r"(?:\([^()\"\n]{0,120}\)|```\w{0,20}|[^\w\"(`])*+")
+_DUE = re.compile(r"(?P<a>[\s}\]]{0,40}[}\]])\s{0,40},\s{0,40}\Z")  # brackets before a key
 _ITEM = re.compile(r"\"[^\"\n]{1,120}\"\s{0,40}(?:\]|,\s{0,40}\")")  # a string and what ends it
 
 
@@ -53,8 +55,9 @@ def ended_by_key(text: Text, at: int) -> bool:
     if text.nested or (cursor.known and name not in cursor.known):
         return False
     own_line = "\n" in content[len(stripped) :]
-    if not (stripped.endswith(",") or own_line or _is_new_property(cursor, name)):
-        return False
+    if not (stripped.endswith(",") or own_line):
+        if not _is_new_property(cursor, name) or _is_mentioned(cursor, key.end()):
+            return False
     _end_before_key(text, at)
     return True
 
@@ -64,6 +67,8 @@ def ended_by_item(text: Text, at: int) -> bool:
     cursor = text.cursor
     if cursor.top.members is not None or not text.parts or text.nested:
         return False
+    if _ended_by_next_key(text, at):
+        return True
     content = text.parts[-1]
     stripped = content.rstrip()
     if not stripped.endswith(","):
@@ -75,11 +80,34 @@ def ended_by_item(text: Text, at: int) -> bool:
     return True
 
 
+def _ended_by_next_key(text: Text, at: int) -> bool:
+    """`["a", "b], "next": 1`: a key stands here, and before it the bracket that is due."""
+    cursor = text.cursor
+    key = QUOTED_KEY.match(cursor.text, at, cursor.end)
+    content = "".join(text.parts[-4:])
+    due = _DUE.search(content[-200:])
+    if key is None or due is None or not _are_due(cursor, due.group("a")):
+        return False
+    outer = cursor.stack[-1 - sum(char in CLOSERS for char in due.group("a")) :][:1]
+    if not outer or outer[0].members is None:
+        return False
+    cursor.note("missing end quote", at - len(due.group()))
+    cursor.position = at - len(due.group())
+    text.parts[:] = ["".join(text.parts)[: -len(due.group())]]
+    return True
+
+
 def _is_new_property(cursor: Cursor, name: str) -> bool:
     """A property of the schema that this object does not have yet."""
     return (
         name in cursor.known and name not in (cursor.top.members or {}) and name != cursor.top.key
     )
+
+
+def _is_mentioned(cursor: Cursor, position: int) -> bool:
+    """`the "n": 2 field`: a key in a sentence, for words follow its number or literal."""
+    position = skip(cursor.text, position, cursor.end)
+    return cursor.text[position].isalnum() and not lost_colon(cursor.text, position, cursor.end)
 
 
 def _end_before_key(text: Text, at: int) -> None:
