@@ -58,7 +58,9 @@ _MEMBER_VALUE = re.compile(
     r"|-?[0-9][0-9.eE+-]{0,30}|true|false|null)\s{0,40}[,}\n]"
     r"|[{\[]\s{0,40}(?:[\"'{\[\]}0-9-]|true|false|null))"
 )
-_LINE_DONE = re.compile(r"[\"'`]{1,3}[ \t;,)\]}>]{0,40}(?:\n|\Z)")
+_LATER_END = re.compile(
+    r"[\"'][^\n]{0,200}?\"\s{0,9}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]\s]{1,40}\Z)"
+)
 _KEY_ALONE = re.compile(r"\"(?P<a>[^\"\n:,{}\[\]\\]{1,80})\"\s{0,10}")
 _ARRAY_VALUE = re.compile(rf"[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
 
@@ -238,18 +240,18 @@ def before_wrong_closers(cursor: Cursor, after: int) -> bool:
     return QUOTED_KEY.match(text, position, end) is not None
 
 
-def _wraps(cursor: Cursor, quote: int) -> bool:
+def runs_on(text: str, start: int, quote: int, end: int) -> bool:
     """
-    Whether a quote right behind brackets is none of the string's: use "}" to close.
+    Whether a quote right behind brackets shows that they are text: `"use "}" to close", "n": 1`.
 
-    The value stands in quotes, a key has lost its comma, or nothing but marks follows on the line.
+    Not if the value from `start` stands in quotes or a key follows; and a later quote must have
+    structure behind it.
     """
-    text, end = cursor.text, cursor.end
-    start = cursor.stack[0].start
     return (
-        text[max(0, start - 1) : start] == text[quote]
-        or QUOTED_KEY.match(text, quote, end) is not None
-        or _LINE_DONE.match(text, quote, end) is not None
+        text[quote : quote + 1] in ('"', "'")
+        and text[max(0, start - 1) : start] != text[quote]
+        and QUOTED_KEY.match(text, quote, end) is None
+        and _LATER_END.match(text, quote, end) is not None
     )
 
 
@@ -262,7 +264,7 @@ def _at_closer(cursor: Cursor, position: int, *, nested: int) -> bool:
     after = skip(text, ended, end)
     if after >= end:
         return not nested or len(closers) > nested
-    if after == ended and text[after] in "\"'" and not _wraps(cursor, after):
+    if after == ended and runs_on(text, cursor.stack[0].start, after, end):
         return False
     closed = len(closers) >= max(1, len(cursor.stack) - 1)  # one may be lost
     if text[after] in COMMAS or text[after] == ";":

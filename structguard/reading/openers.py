@@ -71,12 +71,12 @@ def bracket_for_key(cursor: Cursor) -> None:
         cursor.note("missing closer", position)
         close(cursor)
         cursor.expects_separator = False
-    elif cursor.text[position] == "{" and cursor.known and _goes_on_as_list(cursor):
-        cursor.note("missing opener", position)
-        cursor.expects_separator = False
     elif cursor.text[position] == "{" and len(stack) == 1 and _repeats(cursor):
         cursor.note("missing closer", position)
         close(cursor)
+    elif cursor.text[position] == "{" and cursor.known and _goes_on_as_list(cursor):
+        cursor.note("missing opener", position)
+        cursor.expects_separator = False
     elif _ROW.match(cursor.text, position, cursor.end) and _reopen(top):
         cursor.note("missing opener", position)
         last = next(reversed(top.members or {}))

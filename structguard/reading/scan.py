@@ -15,6 +15,7 @@ from typing import Final
 
 from structguard.errors import Attempt
 from structguard.reading.brackets import NEVER, Brackets
+from structguard.reading.closing import runs_on
 from structguard.reading.cursor import GiveUp
 from structguard.reading.cut import cut_json
 from structguard.reading.escaped import ESCAPED, offset_of, unescaped
@@ -158,6 +159,8 @@ class Scanner:
     def _strict(self, start: int, stop: int, end: int) -> bool:
         if self.text[start] == "{" and SURPLUS.match(self.text, stop, end):
             return False  # a closer too many: the object goes on
+        if runs_on(self.text, start, stop, end):
+            return False  # the bracket is text between unescaped quotes
         if not _STRICT_START.match(self.text, start):
             return False
         try:
