@@ -26,7 +26,8 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 FUZZ = DOCS / "parse-fuzz.md"
 OURS = "structguard"
 GIVE_UP = 5.0  # seconds of CPU for one answer; what takes longer is a miss
-FIRST_SIGHT = "316 / 7"  # right / silent on the 326 own rows when each half of them was new
+# right / silent on own rows while they were new
+FIRST_SIGHT = "316 / 7 of the first 326 and 865 / 27 of the last 919"
 SHOWN = ("json_repair, schema", "jsonmend", "langchain")  # peers put to hostile texts
 
 

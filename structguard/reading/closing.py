@@ -61,6 +61,11 @@ _MEMBER_VALUE = re.compile(
 _LATER_END = re.compile(
     r"[\"'][^\n]{0,200}?\"\s{0,9}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]\s]{1,40}\Z)"
 )
+_ENDS_QUOTED = re.compile(r"\"\s{0,9},?\s{0,40}\Z")  # a comment that ends a string is its text
+# A pair in a sentence: "c": "d", or more words behind it.
+_PAIR_IN_TEXT = re.compile(
+    r"\"(?P<a>[^\"\n]{1,80})\"\s{0,9}:\s{0,9}\"[^\"\n]{0,120}\"(?:[ ]{0,9},\s{0,9}|[ ]{1,9})\w"
+)
 _KEY_ALONE = re.compile(r"\"(?P<a>[^\"\n:,{}\[\]\\]{1,80})\"\s{0,10}")
 _ARRAY_VALUE = re.compile(rf"[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
 
@@ -86,13 +91,13 @@ def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False
     """
     text, end = cursor.text, cursor.end
     position = BLANK.match(text, after, end).end()  # type: ignore[union-attr]
-    if position < end and text[position] in "/#\\":
+    if position < end and text[position] in "/#\\;":
+        if inner and _is_text(text, position, end):
+            return False
         position = skip(text, position, end)
     if position >= end:
         return True
     char = text[position]
-    if char == ";" and inner:
-        return QUOTED_KEY.match(text, blank(text, position + 1, end), end) is not None
     if char in COMMAS or char == ";":
         return not nested and _after_comma(cursor, position + 1, after, inner=inner)
     if char in CLOSERS:
@@ -100,6 +105,14 @@ def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False
     if nested:
         return False
     return _at_other(cursor, after, position, inner=inner)
+
+
+def _is_text(text: str, position: int, end: int) -> bool:
+    """Behind quotes inside a string: a comment that ends with a quote, a semicolon without a key."""
+    if text[position] == ";":
+        return QUOTED_KEY.match(text, blank(text, position + 1, end), end) is None
+    commented = skip(text, position, end)
+    return _ENDS_QUOTED.search(text, max(position, commented - 200), commented) is not None
 
 
 def _at_other(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool:
@@ -156,11 +169,19 @@ def _after_comma(cursor: Cursor, position: int, after: int, *, inner: bool) -> b
         position = skip(text, position + 1, end)
     if position >= end or text[position] in "}]" or ELLIPSIS.match(text, position):
         return True
+    if inner and cursor.known and _is_pair_in_text(cursor, position):
+        return False
     if top.members is None:
         return _starts_value(cursor, position) or (
             not inner and not text[after - 2].isdigit() and lost_start(cursor, position)
         )
     return _starts_member(cursor, after, position)
+
+
+def _is_pair_in_text(cursor: Cursor, position: int) -> bool:
+    """A key that the schema does not name, with a string that no structure follows."""
+    pair = _PAIR_IN_TEXT.match(cursor.text, position, cursor.end)
+    return pair is not None and pair.group("a") not in cursor.known
 
 
 def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:

@@ -55,9 +55,9 @@ def ended_by_key(text: Text, at: int) -> bool:
     if text.nested or (cursor.known and name not in cursor.known):
         return False
     own_line = "\n" in content[len(stripped) :]
-    if not (stripped.endswith(",") or own_line):
-        if not _is_new_property(cursor, name) or _is_mentioned(cursor, key.end()):
-            return False
+    separated = stripped.endswith(",") or _is_new_property(cursor, name)
+    if not own_line and (not separated or _is_mentioned(cursor, key.end())):
+        return False
     _end_before_key(text, at)
     return True
 

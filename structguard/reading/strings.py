@@ -33,8 +33,8 @@ _ENDLESS: Final = 3  # strings that run to the end if what looks like JSON in th
 _NO_INCH: Final = re.compile(r'(?<!\d)"')
 # A bracket that the string has opened itself, then the quote that ends it: "f("a") { g("b") }",
 _GOES_ON = re.compile(
-    r"\s{0,40}[\]})](?:[\s;)]{0,9}[\w.=&|+?(]"
-    r"|[^\"\n]{0,200}\"\s{0,40}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]\s]{1,40}\Z))"
+    r"\s{0,40}[\]})](?:[\s;)\]}]{0,20}[\w.=&|+?(]"
+    r"|[^\"]{0,200}\"\s{0,40}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]\s]{1,40}\Z))"
 )
 _OTHER_END = re.compile(
     r"(?P<a>[^\"\\\n]{0,400}+)\"\s{0,40}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]])"

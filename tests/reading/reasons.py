@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 REASONS: Mapping[str, str] = {
+    'Of several values that fit equally the first is taken, and the others are alternatives: words such as "corrected" are not read.': "o696",
+    "JSON5 knows no comment that begins with two hyphens.": "o557",
+    "A quote doubled at the start of a string, without another inside, is a slip.": "o1006",
     "Keys the schema does not name are kept: it does not forbid them.": "c315 baml-095",
     "Scalars and enumerations found in a sentence are the text reader's business, and no value is made up for what the text lacks.": """
         baml-000 baml-016 baml-017 baml-019 baml-022 baml-024 baml-025 baml-026 baml-027
@@ -53,8 +56,9 @@ REASONS: Mapping[str, str] = {
     """,
     "What was meant cannot be told for certain: nothing is taken rather than a guess.": """
         jr-058 jr-059 jr-060 jr-097 jr-140 jr-141 jr-147 jr-153 jr-154 jr-182 jr-261 jr-262
-        jsonrepa-385 jsonrepa-386
+        jsonrepa-385 jsonrepa-386 o1026 o1114
     """,
+    "A quote before the brackets that close everything ends its string, even if another follows them.": "o1240",
     "Round brackets are a sentence's, braces without keys are a set's: neither is JSON.": """
         jr-022 jr-062 jr-063 jr-064 jr-149
     """,
