@@ -79,7 +79,7 @@ SCHEMA_INVALID = Words(
     ),
     (
         "schema",
-        r"(?<![_\w])schemas? (?:\S+ ){0,3}?(?:contains?|contained|uses|has|have|includes?|declares?|defines?) (?:\S+ ){0,5}?(?:not supported|unsupported|unknown|invalid|not allowed|not permitted|empty|too)",
+        r"(?<![_\w])schemas? (?:\S+ ){0,6}?(?:contains?|contained|uses|has|have|includes?|declares?|defines?|specif(?:y|ies|ied)) (?:\S+ ){0,5}?(?:not supported|unsupported|unknown|invalid|not allowed|not permitted|empty|too)",
     ),
     (
         "schema ",

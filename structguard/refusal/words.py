@@ -176,6 +176,8 @@ WITHHELD = Words(
         "only ",
         r"\bonly (?:\w+ ){0,2}?(?:available|enabled|supported|works?|allowed|offered|for|on|in|with|valid|accepted)\b",
     ),
+    ("neither ", r"\bneither .{1,40}\bnor\b.{1,40}\b(?:accept|allow|avail|enabl|permit|support)"),
+    (" do ", r"(?:n't|\bnot|\bcannot) do (?:json|structured|guided|constrained)\b"),
     ("only ", r"\bonly (?:\w+ ){1,4}?can (?:use|handle|serve|do|be used)\b"),
     (
         " no ",
@@ -198,8 +200,8 @@ WITHHELD = Words(
         r"\bleave (?:\w+ ){0,3}?(?:unset|empty|out)\b|\b(?:omit|remove|drop)\b.{0,40}(?:it\b|format|field|param|option)",
     ),
     (
-        "不允许|不可使用|不可用|不合法|不接受|不能使用|已禁用|无效|无法使用|暂不提供|未启用|未实现|未开",
-        r"(?:不可用|未启用|未开启|未开通|未开放|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
+        "不允许|不可使用|不可用|不合法|不接受|不能使用|已禁用|无效|无法使用|暂不提供|未启用|未实现|未开|未提供",
+        r"(?:不可用|未启用|未开启|未开通|未开放|未提供|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
     ),
     ("仅", r"仅.{1,20}支持"),
     (
@@ -207,8 +209,8 @@ WITHHELD = Words(
         r"(?:仅在|只在|仅支持|只支持).{0,20}(?:模型|非思考|非流式|版本|接口)",
     ),
     (
-        "参数不合法|参数不正确|参数有误|参数错误|参数非法|非法参数",
-        r"(?:参数错误|参数有误|参数非法|非法参数|参数不正确|参数不合法)",
+        "参数不合法|参数不正确|参数有误|参数错误|参数非法|取值错误|非法参数",
+        r"(?:参数错误|参数有误|参数非法|非法参数|参数不正确|参数不合法|取值错误)",
     ),
     (
         "llegal|nvalid ",
