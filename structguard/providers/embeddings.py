@@ -42,13 +42,22 @@ async def embed(
     content: Mapping[str, object],
     decode: Callable[[bytes, Headers], Embeddings],
     *,
+    given: str | Sequence[str],
     model: str,
     timeout: float | None,  # noqa: ASYNC109  the call's budget, as in Request
     user: str | None = None,
 ) -> Embeddings:
-    """The call every provider's `embed` is."""
+    """The call every provider's `embed` is; a reply must hold one vector for each text given."""
+    wanted = len(texts(given))
+
+    def matched(raw: bytes, headers: Headers) -> Embeddings:
+        reply = decode(raw, headers)
+        if len(reply.vectors) != wanted:
+            raise bad(raw, f"the reply holds {len(reply.vectors)} embeddings for {wanted} texts")
+        return reply
+
     request = Request(messages=(), model=model, timeout=timeout, user=user)
-    reply, requests = await engine.post("embed", request, wire, url, content, decode)
+    reply, requests = await engine.post("embed", request, wire, url, content, matched)
     return replace(reply, provider=engine.id, requests=requests)
 
 

@@ -119,7 +119,8 @@ def redirect_of(wire: Wire, response: Response, failure: Failure) -> Fault | Non
     """A redirect, if it is one: not followed, for that sends twice, and the key elsewhere."""
     if not 300 <= response.status < 400:
         return None
-    where = response.headers.get("location", "an address it does not name")
+    # without its query, which repeats ours and whatever key is in it
+    where = response.headers.get("location", "an address it does not name").partition("?")[0]
     text = f"the endpoint redirects to {where}; redirects are not followed, set base_url to it"
     return replace(fault_of(wire, replace(failure, message=text)), kind=Kind.NOT_FOUND)
 

@@ -185,6 +185,7 @@ class Google:
             join(self._url, f"/models/{quote(name, safe='')}:{verb}"),
             body,
             _predicted if self._vertex else _embedded,
+            given=texts,
             model=name,
             timeout=timeout,
         )

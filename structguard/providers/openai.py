@@ -152,6 +152,7 @@ class OpenAI:
             url,
             body,
             openai_reply,
+            given=texts,
             model=model,
             timeout=timeout,
             user=user,

@@ -188,7 +188,15 @@ class OpenAICompat:
         body = openai_body(texts, model=model, dimensions=dimensions, user=user, encoding=encoding)
         url = self._endpoints.beside("/embeddings", model)
         return await embed(
-            self._engine, chat, url, body, openai_reply, model=model, timeout=timeout, user=user
+            self._engine,
+            chat,
+            url,
+            body,
+            openai_reply,
+            given=texts,
+            model=model,
+            timeout=timeout,
+            user=user,
         )
 
     async def status(self) -> Status:

@@ -80,8 +80,8 @@ class Endpoints:
     the whole URL of the Responses API where it cannot be derived.
     """
 
-    base_url: str
-    responses: str | None = None
+    base_url: str = field(repr=False)  # a query may hold a key
+    responses: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for url in (self.base_url, self.responses or ""):

@@ -405,3 +405,16 @@ async def test_a_retry_after_date_counts_from_now_where_the_reply_has_no_date() 
                 await provider.complete(ask())
     assert caught.value.retry_after is not None
     assert 30 < caught.value.retry_after <= 40
+
+
+async def test_a_key_in_the_query_of_the_base_url_is_never_shown(httpserver: HTTPServer) -> None:
+    """Endpoints that redirect, from http to https, repeat the query."""
+    secret = "abc123def456"  # noqa: S105
+    script(httpserver, PATH, (301, {}, {"location": f"https://elsewhere/v1?key={secret}"}))
+    seen = Seen()
+    url = f"{httpserver.url_for('/v1')}?key={secret}"
+    async with OpenAICompat(url, observer=seen) as provider:
+        with pytest.raises(ProviderError, match="redirects to https://elsewhere/v1;") as caught:
+            await provider.complete(ask())
+        shown = f"{caught.value!r} {caught.value.failure} {seen.events} {provider._router}"
+    assert secret not in shown

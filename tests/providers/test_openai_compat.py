@@ -361,3 +361,14 @@ async def test_streams_and_whole_calls_run_beside_each_other(
         assert isinstance(await anext(events), TextDelta)
         assert (await provider.complete(ask())).text == ANSWER
         assert [event async for event in events]
+
+
+@pytest.mark.parametrize("vectors", [1, 3])
+async def test_another_number_of_vectors_than_texts_is_a_bad_response(
+    provider: OpenAICompat, httpserver: HTTPServer, vectors: int
+) -> None:
+    script(httpserver, "/v1/embeddings", {"data": [{"embedding": [1.0]}] * vectors})
+    with pytest.raises(ProviderError, match=f"{vectors} embeddings for 2 texts") as caught:
+        await provider.embed(["a", "b"], model="e")
+    assert caught.value.kind is Kind.BAD_RESPONSE
+    await provider.aclose()
