@@ -18,6 +18,7 @@ from structguard.refusal.schema_words import (
     COMPLAINT,
     CONTEXT,
     KEYWORD,
+    PART,
     QUOTED_KEYWORD,
     SCHEMA_COMPILE,
     SCHEMA_INVALID,
@@ -65,6 +66,16 @@ class Sentence:
     def feature(self) -> str | None:
         """The first feature the sentence names."""
         return feature_in(self.spaced)
+
+    @cached_property
+    def at_the_format(self) -> str:
+        """What is said at the format's own place and names no format itself; else nothing."""
+        if self.feature is None:
+            return self.bare if self.place is Place.FORMAT else ""
+        head, _, rest = self.bare.partition(": ")
+        if feature_in(spaced(rest)) or not feature_in(spaced(head)) or UNSUPPORTED.search(head):
+            return ""
+        return rest
 
     @cached_property
     def about_schema(self) -> bool:
@@ -132,6 +143,9 @@ def _keyword(sentence: Sentence) -> bool:
     named = bool(KEYWORD.search(sentence.bare) or CONTEXT.search(sentence.bare))
     if not named and QUOTED_KEYWORD.search(sentence.bare):
         named = sentence.place is Place.FORMAT or bool(SCHEMA_WORD.search(sentence.bare))
+    if not named:
+        told = sentence.at_the_format
+        named = bool(PART.search(told) or QUOTED_KEYWORD.search(told))
     return named and COMPLAINT.search(sentence.bare) is not None
 
 

@@ -28,10 +28,20 @@ QUOTED_KEYWORD = re.compile(
     r"'(?:required|properties|items|enum|const|default|pattern|minimum|maximum|definitions|examples"
     r"|contains|nullable|discriminator|\$\w{1,20})'|\b(?:any|one|all)_of\b"
 )
+PART = re.compile(
+    r"\bpropert(?:y|ies) (?:'|names?\b|must\b|has\b|have\b)|\bin property\b|\bmissing from required\b"
+    r"|\bobject (?:properties|types|must have)\b|\benum (?:values|must)\b|\b(?:array|items) (?:items|types?|must)\b"
+    r"|\btypes? arrays\b|\btypes?:? '?(?:null|any|array|date|number|integer|boolean|mixed)\b"
+    r"|\bnest(?:ed|ing)\b|\brecursi(?:on|ve)\b|\bunions?\b|\btuples?\b|\breferences?\b|\b(?:the )?root (?:must|object|schema|type)\b"
+    r"|\bkeywords?\b(?! argument)"
+    r"|\bdefault values?\b|\bconstraints?\b|\boptional (?:fields?|properties|parameters) (?:are|is)\b|\bstring (?:format|length)s?\b"
+    r"|\bstrict must\b|'(?:title|format|default|type)'(?:: '[^']{1,40}')? is not\b"
+)
+"""Parts of a schema; they tell only where the location is the format and no format is named."""
 COMPLAINT = re.compile(
     rf"\bnot\b|n't\b|\bun{SUPPORT}|\bunsupported|\binvalid|\bmust\b|\bshould\b|\brequired\b|\bunknown|\bunrecogni"
     r"|\bunexpected|\bunimplemented|\bdisallow|\bforbidden|\bmissing|\bcannot|\bunable\b|\bonly\b|\bexceed|\btoo\b"
-    r"|\bextra\b|\bplease\b|\brequires? at least\b|不支持|必须|无效|缺少|不能|错误"
+    r"|\bextra\b|\bplease\b|\bha(?:s|ve) no\b|\brequires? at least\b|不支持|必须|无效|缺少|不能|错误"
 )
 CONTEXT = re.compile(r"\bin context ?= ?\(")
 SCHEMA_WORD = re.compile(_SCHEMA + r"|模式定义")
@@ -136,6 +146,10 @@ SCHEMA_COMPILE = Words(
             r" (?:compile|convert|encode|express|interpret|represent|resolve|translate|understand)"
             r" (?:the |this |an? )?(?:enum|instance|type|propert|keyword|value|const|union|item|definition|field)"
         ),
+    ),
+    (
+        "schema",
+        r"(?<![_\w])schemas?\b.{0,30}\b(?:could not|cannot|can't) be (?:compil|convert|load|pars|process|resolv|translat)",
     ),
     (
         "pattern|regex|regular expression",
