@@ -31,7 +31,7 @@ from structguard.memo.keys import endpoint_id
 from structguard.options import Policy
 from structguard.refusal import names_format
 from structguard.service import Clock
-from structguard.types import as_mapping
+from structguard.types import as_mapping, as_text
 
 _MARK = "__structguard__"
 _REPLACED = ("request", "copy", "with_options", "__getstate__")
@@ -47,21 +47,22 @@ class ClientGuard:
     policy: Policy
     observer: Observer
     clock: Clock
-    api_version: str | None  # Azure
+    api_version: str | None  # Azure's, wherever the client has it from
     deployment: str | None  # Azure
     before: Mapping[str, object]  # what the instance had under the names we set
-    known: list[tuple[object, str]] = field(default_factory=list[tuple[object, str]])
+    known: list[tuple[object, str | None, str]] = field(
+        default_factory=list[tuple[object, str | None, str]]
+    )
 
-    def endpoint(self) -> str:
-        """The client's base URL as the memo names it; told by identity, it may be set anew."""
+    def endpoint(self, options: FinalRequestOptions) -> str:
+        """The base URL and api-version as the memo names them; the URL may be set anew."""
         url = self.client.base_url
-        for known, name in self.known:  # read at once: threads share the client
-            if known is url:
+        version = as_text(options.params.get("api-version")) or self.api_version
+        for known, at, name in self.known:  # read at once: threads share the client
+            if known is url and at == version:  # by identity: comparing addresses is dear
                 return name
-        name = endpoint_id(
-            f"{url}?api-version={self.api_version}" if self.api_version else str(url)
-        )
-        self.known[:] = [(url, name)]
+        name = endpoint_id(f"{url}?api-version={version}" if version else str(url))
+        self.known[:] = [(url, version, name)]
         return name
 
     def plan(self, options: FinalRequestOptions, cast_to: Any) -> BodyCall | None:
@@ -76,7 +77,7 @@ class ClientGuard:
         if extra:  # the SDK merges it over the body; a format in it is the operator's own
             body = {k: v for k, v in {**body, **extra}.items() if not isinstance(v, Omit)}
         guardable = has_format(body, api) and not (extra and names_format(extra))
-        base_url = self.endpoint()
+        base_url = self.endpoint(options)
         deployment = self.deployment if api == "chat" else None  # no part of a Responses URL
         return BodyCall(
             provider=base_url,
@@ -217,7 +218,7 @@ def guard_client(
         policy=policy,
         observer=observer,
         clock=clock,
-        api_version=getattr(client, "_api_version", None),
+        api_version=as_text(client.default_query.get("api-version")),
         deployment=getattr(client, "_azure_deployment", None),
         before={name: value for name, value in vars(client).items() if name in _REPLACED},
     )

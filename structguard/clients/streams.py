@@ -16,7 +16,10 @@ from structguard.clients.growing import Growing
 from structguard.clients.replies import get, items, put
 from structguard.types import Api, Format, JsonSchema
 
-_BESIDE = ("role", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content")
+_BESIDE = (
+    "role", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content",
+    "reasoning_details", "annotations", "images", "audio",
+)  # fmt: skip
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 

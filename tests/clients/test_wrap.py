@@ -508,6 +508,24 @@ def test_azure_responses_are_the_models_and_not_the_deployments(
     assert "text" in upstream.bodies[2]  # the second model was asked with the format
 
 
+def test_an_api_version_in_the_query_is_part_of_the_endpoint(
+    upstream: Upstream, memo: Memo, keep: ExitStack
+) -> None:
+    """Azure's v1 URL takes it there: what one version refuses, another may take."""
+    upstream.answers((400, REFUSED), chat(VALUE))
+    plain = OpenAI(
+        base_url=upstream.base_url, api_key="k", max_retries=0, default_query={"api-version": "one"}
+    )
+    client = sg.wrap(keep.enter_context(plain), memo=memo)
+    ask(client)
+    ask(client)
+    ask(client, extra_query={"api-version": "two"})
+    ask(client.with_options(default_query={"api-version": "three"}))
+    assert [entry.base_url for entry in memo.entries()] == [f"{upstream.provider}?api-version=one"]
+    carried = ["response_format" in body for body in upstream.bodies]
+    assert carried == [True, False, False, True, True]
+
+
 def test_one_warning_names_everything_and_no_secret(
     client: OpenAI, upstream: Upstream, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -199,6 +199,17 @@ def test_raw_streams_are_guarded_and_healed(client: OpenAI, upstream: Upstream) 
     assert "".join(text_of(raw.parse())) == VALUE
 
 
+def test_what_stands_beside_a_held_text_is_handed_on(client: OpenAI, upstream: Upstream) -> None:
+    chunks = chat_chunks(PIECES)
+    beside = {"annotations": [{"type": "url_citation"}], "reasoning_details": [{"type": "x"}]}
+    chunks[2]["choices"][0]["delta"].update(beside)
+    upstream.answers((400, REFUSED), sse(chunks))
+    seen = list(stream(client))
+    assert "".join(text_of(seen)) == VALUE
+    deltas = [chunk.choices[0].delta.model_dump(exclude_unset=True) for chunk in seen]
+    assert [d for d in deltas if d.get("annotations")] == [{"content": None, **beside}]
+
+
 def raw_stream(client: Any) -> Any:
     return client.chat.completions.with_raw_response.create(
         model="m", messages=MESSAGES, response_format=FORMAT, stream=True
