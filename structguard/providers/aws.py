@@ -150,7 +150,7 @@ def event_feed(decoder: StreamDecoder) -> Feed:
             buffer.add_data(data)
             for message in buffer:
                 events += take(_mapping(message))
-        except (damaged, ValueError) as error:
+        except (damaged, ValueError, KeyError) as error:
             raise BadReply(
                 Failure(status=200, message=f"the event stream is damaged: {error}", truncated=True)
             ) from error

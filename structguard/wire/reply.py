@@ -26,6 +26,7 @@ from structguard.types import (
     Usage,
     as_mapping,
     as_sequence,
+    as_text,
 )
 from structguard.wire.base import BadReply, Headers
 from structguard.wire.headers import lowered, rate_limits, request_id, retry_after
@@ -122,6 +123,11 @@ def answer_in(reasoning: str, format: Format) -> str:  # noqa: A002  the field's
     except ValueError:  # not JSON, or a schema only the endpoint understands
         return ""
     return text if fits else ""
+
+
+def finish_in(finishes: Mapping[object, Finish], reason: object) -> Finish:
+    """The neutral finish of a vendor's word; a word it never said, or no word at all, is a stop."""
+    return finishes.get(as_text(reason), "stop")
 
 
 def tool_call(

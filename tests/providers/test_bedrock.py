@@ -333,3 +333,13 @@ async def test_a_refusal_told_as_an_exception_in_the_stream_is_one(httpserver: H
         Kind.FORMAT_REFUSED,
         "validationException",
     )
+
+
+async def test_a_message_without_its_name_is_a_damaged_stream(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/model/m/converse-stream").respond_with_data(
+        frame({}, message_type="event"), content_type="application/vnd.amazon.eventstream"
+    )
+    async with provider(httpserver) as opened:
+        with pytest.raises(ProviderError, match="damaged") as caught:
+            await collect(opened, ask(attempts=1))
+    assert caught.value.kind is Kind.STREAM_TRUNCATED

@@ -587,3 +587,46 @@ def test_a_hosted_tools_streamed_input_is_kept(text: str, kept: object) -> None:
     grown = block(0, hosted, {"type": "input_json_delta", "partial_json": text})
     events, _ = run(messages.open_stream(), sse(*grown, {"type": "message_stop"}))
     assert reply(events).metadata == {"items": [{**hosted, "input": kept}]}
+
+
+@pytest.mark.parametrize("odd", [[], {}, [None], {"a": 1}, 1.5, True])
+def test_an_object_where_a_word_belongs_is_no_crash(odd: object) -> None:
+    """A whole reply and a stream whose finish is no word end as any other."""
+    for wire, body in (
+        (responses, {"status": odd, "output": []}),
+        (messages, {"content": [], "stop_reason": odd}),
+        (converse, {"output": {"message": {"content": []}}, "stopReason": odd}),
+        (generate_content, {"candidates": [{"finishReason": odd}]}),
+        (chat, {"choices": [{"message": {"content": ""}, "finish_reason": odd}]}),
+    ):
+        assert wire.decode_reply(json.dumps(body).encode()).finish == "stop"
+    for decoder, raw in (
+        (responses.open_stream(), sse({"type": odd}, {"type": "response.output_text.delta", "delta":
+            "x", "content_index": odd}, completed())),
+        (messages.open_stream(), sse(
+            {"type": "content_block_start", "index": odd, "content_block": {"type": "text"}},
+            {"type": "content_block_delta", "index": odd, "delta": {"type": odd}},
+            {"type": "content_block_stop", "index": odd},
+            {"type": "message_delta", "delta": {"stop_reason": odd}}, {"type": "message_stop"})),
+        (generate_content.open_stream(), sse({"candidates": [{"finishReason": odd}]})),
+        (chat.open_stream(), sse(chunk({}, odd or "stop"))),
+    ):  # fmt: skip
+        events, fault = run(decoder, raw)
+        assert fault is None
+        assert reply(events).finish == "stop"
+    stopped = converse.open_stream()
+    stopped.feed_event({"messageStop": {"stopReason": odd}})
+    assert reply(stopped.close()).finish == "stop"
+
+
+def test_a_forced_tools_empty_answer_is_told_as_text_too() -> None:
+    empty = block(0, {"type": "tool_use", "id": "t", "name": FORMAT.name, "input": {}})
+    decoder = messages.open_stream(format=FORMAT, options=TOOL)
+    events, _ = run(decoder, sse(*empty, {"type": "message_stop"}))
+    assert events[0] == TextDelta("{}")
+    assert reply(events).text == "{}"
+    bedrock = converse.open_stream(format=FORMAT, options=TOOL)
+    start = {"toolUse": {"toolUseId": "t", "name": FORMAT.name}}
+    told = bedrock.feed_event({"contentBlockStart": {"start": start}})
+    told += bedrock.feed_event({"contentBlockStop": {}})
+    assert told == [TextDelta("{}")]

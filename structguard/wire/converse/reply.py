@@ -18,7 +18,7 @@ from structguard.wire.asking import forced_name
 from structguard.wire.base import DEFAULTS, NO_HEADERS, Headers, WireOptions
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps
-from structguard.wire.reply import Reply, bad, facts_of, json_object, tool_call
+from structguard.wire.reply import Reply, bad, facts_of, finish_in, json_object, tool_call
 
 FINISHES: Mapping[object, Finish] = {
     "end_turn": "stop",
@@ -49,7 +49,7 @@ def decode_reply(
         if content is None:
             raise bad("the reply has no output message", body)
         reply = Reply(
-            finish=FINISHES.get(given.get("stopReason"), "stop"),
+            finish=finish_in(FINISHES, given.get("stopReason")),
             usage=usage_of(given.get("usage")),
             metadata=metadata(headers, **notes(given)),
         )
@@ -61,7 +61,7 @@ def decode_reply(
 
 def notes(given: Mapping[str, object]) -> dict[str, object]:
     """What a reply says beside its answer."""
-    reason = given.get("stopReason")
+    reason = as_text(given.get("stopReason"))
     tier = as_mapping(given.get("serviceTier")) or {}
     return {
         "stop_reason": reason if reason not in {"end_turn", "tool_use", "max_tokens"} else None,

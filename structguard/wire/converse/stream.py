@@ -20,7 +20,7 @@ from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireO
 from structguard.wire.converse.reply import FINISHES, notes, read_block, usage_of
 from structguard.wire.headers import metadata
 from structguard.wire.payload import dumps
-from structguard.wire.reply import Reply, finished
+from structguard.wire.reply import Reply, finish_in, finished
 from structguard.wire.stream import EventDecoder
 
 _STATUSES: Mapping[str, int] = {  # of the exceptions a stream may hold
@@ -131,7 +131,10 @@ class _Events:
         grown = {what: "".join(pieces) for what, pieces in self._grown.items()}
         before = len(self._reply.calls)
         if "toolUse" in self._block:
-            read_block(self._block, self._reply, self._forced, grown.get("input", ""))
+            arguments = grown.get("input", "")
+            read_block(self._block, self._reply, self._forced, arguments)
+            if self._is_forced() and not arguments:  # an answer without a member
+                out.append(TextDelta(self._reply.text[-1]))
         elif "redacted" in grown:
             read_block(
                 {"reasoningContent": {"redactedContent": grown["redacted"]}}, self._reply, None
@@ -150,7 +153,7 @@ class _Events:
 
     def _stop(self, told: Mapping[str, object]) -> None:
         self._stopped = True
-        self._reply.finish = FINISHES.get(told.get("stopReason"), "stop")
+        self._reply.finish = finish_in(FINISHES, told.get("stopReason"))
         self._note(told)
 
     def _note(self, told: Mapping[str, object]) -> None:

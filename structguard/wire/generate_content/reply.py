@@ -20,7 +20,7 @@ from structguard.wire.faults import failure_in
 from structguard.wire.generate_content.request import LOCAL_ID
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps
-from structguard.wire.reply import Reply, bad, facts_of, json_object, tool_call
+from structguard.wire.reply import Reply, bad, facts_of, finish_in, json_object, tool_call
 
 _FILTERED = (
     "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY"
@@ -51,7 +51,7 @@ def decode_reply(
         if candidate is None:
             raise bad("the reply has no candidates", body)
         reply = Reply(
-            finish=FINISHES.get(candidate.get("finishReason"), "stop"),
+            finish=finish_in(FINISHES, candidate.get("finishReason")),
             usage=usage_of(given.get("usageMetadata")),
             model=as_text(given.get("modelVersion")),
             id=as_text(given.get("responseId")),
@@ -82,7 +82,7 @@ def first_candidate(given: Mapping[str, object]) -> Mapping[str, object] | None:
 
 def notes(candidate: Mapping[str, object]) -> dict[str, object]:
     """What a candidate says beside its answer, the finish reason where it is no plain end."""
-    reason = candidate.get("finishReason")
+    reason = as_text(candidate.get("finishReason"))
     said: dict[str, object] = {key: candidate.get(key) for key in _NOTES}
     return {"finish_reason": reason if reason not in {"STOP", "MAX_TOKENS"} else None, **said}
 

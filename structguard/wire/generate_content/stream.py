@@ -25,7 +25,7 @@ from structguard.wire.generate_content.reply import (
     usage_of,
 )
 from structguard.wire.headers import metadata
-from structguard.wire.reply import Reply, finished
+from structguard.wire.reply import Reply, finish_in, finished
 from structguard.wire.stream import SseDecoder
 
 
@@ -72,7 +72,7 @@ class _Chunks:
             self._part(part, out)
         if (reason := candidate.get("finishReason")) is not None:
             self._stopped = True
-            reply.finish = FINISHES.get(reason, "stop")
+            reply.finish = finish_in(FINISHES, reason)
         if len(candidate) > 1:  # more than its content
             said = {key: value for key, value in notes(candidate).items() if value is not None}
             reply.metadata.update(said)

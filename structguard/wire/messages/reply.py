@@ -19,7 +19,7 @@ from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireO
 from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps
-from structguard.wire.reply import Reply, bad, facts_of, json_object, tool_call
+from structguard.wire.reply import Reply, bad, facts_of, finish_in, json_object, tool_call
 
 FINISHES: Mapping[object, Finish] = {
     "end_turn": "stop",
@@ -46,7 +46,7 @@ def decode_reply(
         if content is None:
             raise bad("the reply has no content", body)
         reply = Reply(
-            finish=FINISHES.get(given.get("stop_reason"), "stop"),
+            finish=finish_in(FINISHES, given.get("stop_reason")),
             usage=usage_of(given.get("usage")),
             model=as_text(given.get("model")),
             id=as_text(given.get("id")),
@@ -66,7 +66,7 @@ def raise_error(given: Mapping[str, object]) -> None:
 
 def notes(given: Mapping[str, object]) -> dict[str, object]:
     """What a message says beside its answer: the stop reason where it is no plain end, the tier."""
-    reason = given.get("stop_reason")
+    reason = as_text(given.get("stop_reason"))
     usage = as_mapping(given.get("usage")) or {}
     return {
         "stop_reason": reason if reason not in {"end_turn", "tool_use", "max_tokens"} else None,

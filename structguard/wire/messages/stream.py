@@ -25,7 +25,7 @@ from structguard.wire.messages.reply import (
     usage_of,
 )
 from structguard.wire.payload import as_dict, loads
-from structguard.wire.reply import Reply, bad, finished
+from structguard.wire.reply import Reply, bad, finish_in, finished
 from structguard.wire.stream import SseDecoder
 
 _GROWS: Mapping[object, tuple[str, str]] = {  # delta type → key in the delta, key in the block
@@ -65,8 +65,8 @@ class _Events:
         self._forced = forced
         self._reply = Reply(metadata=metadata(headers))
         self._message: dict[str, object] = {}
-        self._blocks: dict[object, dict[str, object]] = {}
-        self._grown: dict[object, dict[str, list[str]]] = {}
+        self._blocks: dict[int, dict[str, object]] = {}
+        self._grown: dict[int, dict[str, list[str]]] = {}
 
     def take(self, event: Mapping[str, object], out: list[StreamEvent]) -> bool:
         """One event; True for message_stop."""
@@ -74,12 +74,12 @@ class _Events:
             case "content_block_delta":
                 self._delta(event, out)
             case "content_block_start":
-                at = event.get("index")
+                at = _index(event)
                 self._blocks[at] = dict(as_mapping(event.get("content_block")) or {})
                 self._grown[at] = {}
                 self._begin(self._blocks[at], out)
             case "content_block_stop":
-                self._stop(event.get("index"), out)
+                self._stop(_index(event), out)
             case "message_start":
                 self._message = dict(as_mapping(event.get("message")) or {})
             case "message_delta":
@@ -109,11 +109,11 @@ class _Events:
 
     def _delta(self, event: Mapping[str, object], out: list[StreamEvent]) -> None:
         delta = as_dict(event.get("delta")) or {}
-        key, name = _GROWS.get(delta.get("type"), ("", ""))
+        key, name = _GROWS.get(as_text(delta.get("type")), ("", ""))
         text = delta.get(key)
         if not isinstance(text, str) or not text:
             return
-        at = event.get("index")
+        at = _index(event)
         self._grown.setdefault(at, {}).setdefault(name, []).append(text)
         if name == "text":
             out.append(TextDelta(text))
@@ -122,10 +122,11 @@ class _Events:
         elif name == "partial_json" and self._is_forced(at):
             out.append(TextDelta(text))
 
-    def _is_forced(self, at: object) -> bool:
+    def _is_forced(self, at: int) -> bool:
         return self._forced is not None and self._blocks.get(at, {}).get("name") == self._forced
 
-    def _stop(self, at: object, out: list[StreamEvent]) -> None:
+    def _stop(self, at: int, out: list[StreamEvent]) -> None:
+        forced = self._is_forced(at)
         block = self._blocks.pop(at, None)
         if block is None:
             raise bad(f"content block {at!r} ends and never began")
@@ -137,16 +138,23 @@ class _Events:
             block["input"] = _input(arguments)  # a hosted tool's call, kept whole
         before = len(self._reply.calls)
         read_block(block, self._reply, self._forced, arguments)
+        if forced and not arguments:  # an answer that came whole with its start
+            out.append(TextDelta(self._reply.text[-1]))
         out.extend(ToolCalled(call) for call in self._reply.calls[before:])
 
     def _end(self, out: list[StreamEvent]) -> None:
         message, reply = self._message, self._reply
-        reply.finish = FINISHES.get(message.get("stop_reason"), "stop")
+        reply.finish = finish_in(FINISHES, message.get("stop_reason"))
         reply.usage = usage_of(message.get("usage"))
         reply.id, reply.model = as_text(message.get("id")), as_text(message.get("model"))
         said = {key: value for key, value in notes(message).items() if value is not None}
         reply.metadata = {**reply.metadata, **said}
         out.extend(finished(reply, self._format))
+
+
+def _index(event: Mapping[str, object]) -> int:
+    at = event.get("index")
+    return at if isinstance(at, int) else 0
 
 
 def _input(arguments: str) -> object:

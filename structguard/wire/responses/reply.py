@@ -79,7 +79,7 @@ def resource(
 
 def finish_of(given: Mapping[str, object]) -> Finish:
     """The neutral finish of status and incomplete reason; calls are looked at later."""
-    status = given.get("status")
+    status = as_text(given.get("status"))
     if status == "incomplete":
         reason = (as_mapping(given.get("incomplete_details")) or {}).get("reason")
         return "filtered" if reason == "content_filter" else "length"

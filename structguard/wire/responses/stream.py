@@ -83,8 +83,8 @@ class _Events:
 
     def take(self, event: Mapping[str, object], out: list[StreamEvent]) -> bool:
         """One event; True for completed, incomplete and failed."""
-        kind = event.get("type")
-        delta = _DELTAS.get(kind) if isinstance(kind, str) else None
+        kind = as_text(event.get("type"))
+        delta = None if kind is None else _DELTAS.get(kind)
         if delta is not None:
             name, make = delta
             text = event.get("delta")
@@ -195,7 +195,8 @@ class _Events:
 
 
 def _place(name: str, event: Mapping[str, object]) -> _Place:
-    return name, event.get("content_index", event.get("summary_index", 0))
+    at = event.get("content_index", event.get("summary_index", 0))
+    return name, at if isinstance(at, int) else 0
 
 
 def _text(event: Mapping[str, object], key: str) -> str:
