@@ -151,9 +151,6 @@ _SLOTS = tuple(getattr(Request, name).__set__ for name in _NAMES)
 _values = attrgetter(*_NAMES)
 
 
-_TOOL_KEYS = frozenset({"type", "name", "description", "parameters", "strict"})
-
-
 def _tool(given: Tool | Mapping[str, object]) -> Tool:
     if isinstance(given, Tool):
         return given
@@ -167,8 +164,8 @@ def _tool(given: Tool | Mapping[str, object]) -> Tool:
             " go in hosted_tools"
         )
     name = as_text(function.get("name"))
-    odd = sorted(function.keys() - _TOOL_KEYS)
-    if odd and not function.get("parameters"):  # its schema under a name of another vendor's
+    odd = [key for key in function if "schema" in key.lower()]  # another vendor's name for it
+    if odd and not function.get("parameters"):
         raise ValueError(f"a tool's JSON Schema goes in 'parameters', got {', '.join(odd)}")
     parameters = as_mapping(function.get("parameters") or {"type": "object", "properties": {}})
     if name is None or parameters is None:

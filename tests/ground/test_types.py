@@ -198,3 +198,8 @@ def test_a_thought_signature_on_a_call_is_kept() -> None:
     signed = {**CALL, "extra_content": {"google": {"thought_signature": "s"}}}
     message = Message.of({"role": "assistant", "content": None, "tool_calls": [signed]})
     assert [call.signature for call in message.tool_calls] == ["s"]
+
+
+def test_a_tool_without_parameters_may_carry_a_vendors_hint() -> None:
+    hinted = {"name": "f", "cache_control": {"type": "ephemeral"}}
+    assert Request(messages=[], tools=[hinted]).functions[0].name == "f"
