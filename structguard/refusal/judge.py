@@ -242,6 +242,7 @@ def _stands(sentence: Sentence, line: _Line) -> bool:
     if (
         "size" in own | wide
         and SCHEMA_SIZE.search(sentence.bare)
+        and "token" not in sentence.bare
         and (sentence.place is not Place.NOWHERE or SCHEMA_WORD.search(sentence.bare))
     ):
         own, wide = own - {"size"}, wide - {"size"}

@@ -45,7 +45,7 @@ _ONLY_BEFORE = re.compile(
 _LIST_END = re.compile(
     r"\b(?:received|got|but|instead|found|given|input[_ ]value|input[_ ]type|actual|you sent|provided|was)\b"
     r"|\[type="
-    r"|\bnot\b|\bwhen\b"
+    r"|\bnot\b|\b(?:if|when|while|with)\b"
     r"|\bfor (?:more|details)"
     r"|[,.]? ?(?:收到|但|而|实际)"
 )

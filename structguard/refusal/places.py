@@ -146,6 +146,8 @@ _INSIDE = re.compile(
       |response_?json_?schema|json_?schema|generation_?config)
       (?:(?:[./\[]|\s?->\s?|\]\.?)+[\w$]{1,60}){1,40}"""
 )
+_ASIDE = re.compile(r"""(?i)\b(?:if|mean|when|while|with|using) ["'`]{0,2}\Z""")
+"""A path behind these is mentioned, it is not where the error points."""
 _OTHER = re.compile(
     r"""(?ix)\b(?:messages|tools|contents|input|functions)(?:\[\d|[./]\d)
       | (?:\#/(?:properties/)?|(?<!\w)/properties/)(?:messages|tools|tool_?config|contents|prompt)\b"""
@@ -166,7 +168,11 @@ def place_in(text: str, api: Api) -> Place:
     text = without_links(text)
     lower = text.lower()
     named = _named(text, lower, api)
-    inside = [place_of(match.group(), api) for match in _INSIDE.finditer(text[:2_000])]
+    inside = [
+        place_of(match.group(), api)
+        for match in _INSIDE.finditer(text[:2_000])
+        if not _ASIDE.search(text[max(0, match.start() - 12) : match.start()])
+    ]
     if Place.SCHEMA in inside and named is not Place.ELSEWHERE:
         return Place.SCHEMA
     if named is not Place.NOWHERE:

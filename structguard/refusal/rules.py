@@ -60,7 +60,8 @@ class Sentence:
     @cached_property
     def spaced(self) -> str:
         """Plain text with underscores as blanks: what the feature and verb rules read."""
-        return spaced(_MODEL.sub(r"\1 '…'", self.plain))
+        named = "model" in self.plain or "deployment" in self.plain
+        return spaced(_MODEL.sub(r"\1 '…'", self.plain) if named else self.plain)
 
     @cached_property
     def feature(self) -> str | None:

@@ -157,7 +157,7 @@ WITHHELD = Words(
         (
             rf"{NOT}{GAP}(?:avail|enabl|allow|permit|accept|implement|recogni[sz]|honou?r|provid|offer|valid\b"
             r"|able\b|work|usable|use(?:d|s)?\b|possible|applicable|combin|handl|capab|compatib|serv|understood"
-            r"|appl(?:y|ied)|activ|configur|granted|includ|expos|present\b|defin|known\b|exist|process|take"
+            r"|appl(?:y|ied)|activ|configur|granted|trained|includ|expos|present\b|defin|known\b|exist|process|take"
             r"|produc|enforc|roll(?:ed)? out|deliver|guarantee|something .{0,20}can do)"
         ),
     ),
@@ -180,9 +180,13 @@ WITHHELD = Words(
     (" do ", r"(?:n't|\bnot|\bcannot) do (?:json|structured|guided|constrained)\b"),
     ("only ", r"\bonly (?:\w+ ){1,4}?can (?:use|handle|serve|do|be used)\b"),
     (
-        " no ",
-        r"\b(?:has|have|offers?|provides?) no (?:\w+ ){0,2}?(?:json mode|structured|guided|grammar)",
+        " no|lack|not have",
+        (
+            r"\b(?:(?:has|have|offers?|provides?|is|are) no|lack(?:s|ing)?|not have) (?:\w+ ){0,2}?"
+            r"(?:json (?:mode|schema)|structured|response ?(?:format|schema)|guided|constrained|grammar|output config)"
+        ),
     ),
+    ("only", r"\b(?:is|are) for .{1,40}\bonly\b"),
     (
         " only",
         r"\b(?:available|enabled|supported|works?|allowed|offered|valid|accepted)(?: for| on| in| with)? only\b",
