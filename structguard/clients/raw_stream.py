@@ -7,13 +7,14 @@ guard §2, row "retry accepted".
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import cast
 
 import anyio
 import httpx2
+from openai import APIConnectionError, APITimeoutError
 
 from structguard.clients.http_stream import EventStream
 
@@ -21,19 +22,25 @@ _CLOSING = 1.0  # seconds granted to closing a response
 
 
 def begin(response: httpx2.Response, events: EventStream) -> None:
-    """Read until `events` has seen enough; a stream that told of an error is closed."""
+    """
+    Read until `events` has seen enough; a stream that told of an error is closed.
+
+    Raises:
+        openai.APIConnectionError, APITimeoutError: as the SDK's own streams do.
+    """
     if "content-encoding" in response.headers:
         return
     stream = cast("httpx2.SyncByteStream", response.stream)
     chunks, head = iter(stream), list[bytes]()
     response.stream = _Begun(head, chunks, stream)
     try:
-        for chunk in chunks:
-            head.append(chunk)
-            if events.peek(chunk):
-                break
-        else:
-            events.ended()
+        with _in_the_sdks_words(response):
+            for chunk in chunks:
+                head.append(chunk)
+                if events.peek(chunk):
+                    break
+            else:
+                events.ended()
     except BaseException:
         response.close()
         raise
@@ -49,18 +56,29 @@ async def abegin(response: httpx2.Response, events: EventStream) -> None:
     chunks, head = aiter(stream), list[bytes]()
     response.stream = _AsyncBegun(head, chunks, stream)
     try:
-        async for chunk in chunks:
-            head.append(chunk)
-            if events.peek(chunk):
-                break
-        else:
-            events.ended()
+        with _in_the_sdks_words(response):
+            async for chunk in chunks:
+                head.append(chunk)
+                if events.peek(chunk):
+                    break
+            else:
+                events.ended()
     except BaseException:
         with anyio.CancelScope(shield=True):
             await response.aclose()
         raise
     if events.failure is not None:
         await response.aclose()
+
+
+@contextmanager
+def _in_the_sdks_words(response: httpx2.Response) -> Generator[None]:
+    try:
+        yield
+    except httpx2.TimeoutException as error:
+        raise APITimeoutError(request=response.request) from error
+    except httpx2.RequestError as error:
+        raise APIConnectionError(request=response.request) from error
 
 
 @dataclass(slots=True)

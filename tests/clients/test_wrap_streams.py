@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
@@ -249,6 +250,42 @@ def test_an_error_at_the_start_of_a_rescued_raw_stream_is_the_retrys(
     with pytest.raises(openai.InternalServerError, match="busy") as caught:
         raw_stream(client)
     assert isinstance(caught.value.__cause__, openai.BadRequestError)
+    assert memo.entries() == []
+
+
+@pytest.mark.parametrize(
+    ("lost", "error"),
+    [
+        (httpx2.ReadTimeout("too late"), openai.APITimeoutError),
+        (httpx2.ReadError("hung up"), openai.APIConnectionError),
+    ],
+)
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_rescued_raw_stream_that_breaks_at_its_start_raises_as_the_sdk_does(
+    memo: Memo, lost: Exception, error: type[Exception]
+) -> None:
+    class Lost(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            yield b": ping\n\n"
+            raise lost
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b": ping\n\n"
+            raise lost
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if b"response_format" in request.content:
+            return httpx2.Response(400, json=REFUSED)
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Lost())
+
+    over = httpx2.MockTransport(answer)
+    plain = OpenAI(api_key="k", max_retries=0, http_client=httpx2.Client(transport=over))
+    with sg.wrap(plain, memo=memo) as client, pytest.raises(error):
+        raw_stream(client)
+    later = AsyncOpenAI(api_key="k", max_retries=0, http_client=httpx2.AsyncClient(transport=over))
+    async with sg.wrap(later, memo=memo) as aclient:
+        with pytest.raises(error):
+            await raw_stream(aclient)
     assert memo.entries() == []
 
 
