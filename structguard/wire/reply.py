@@ -171,6 +171,20 @@ def finished(reply: Reply, format: Format | None) -> list[StreamEvent]:  # noqa:
     return [TextDelta(completion.text), *end] if promoted else end
 
 
+def openai_counts(usage: Usage) -> tuple[int, int, int]:
+    """
+    Input, output and total as OpenAI counts them: what the cache gave and took is input, thoughts are
+    output. Other vendors count both apart; where they give a total, it tells (only Anthropic does not).
+    """
+    read, written = usage.input or 0, usage.output or 0
+    cached = (usage.cached_read or 0) + (usage.cached_write or 0)
+    if usage.total is None or (usage.total <= read + written and cached > read):
+        return read + cached, written, read + cached + written
+    apart = max(0, usage.total - read - written)
+    thought = min(apart, usage.reasoning or 0)
+    return read + min(apart - thought, cached), written + thought, usage.total
+
+
 def json_object(body: bytes) -> Mapping[str, object]:
     """
     The reply's JSON object.

@@ -671,3 +671,26 @@ def test_a_call_can_go_back_as_it_came() -> None:
     assert (back.role, back.content) == ("assistant", "hi")
     assert (back.reasoning, back.tool_calls) == (completion.reasoning, completion.tool_calls)
     assert SCHEMA["type"] == "object"
+
+
+COUNTED = [
+    ("openai", Usage(input=10, output=5, total=15, reasoning=2, cached_read=8), (10, 5, 15)),
+    ("anthropic", Usage(input=10, output=5, cached_read=80, cached_write=7), (97, 5, 102)),
+    ("bedrock", Usage(input=10, output=5, total=95, cached_read=80), (90, 5, 95)),
+    ("bedrock, input alone", Usage(input=10, output=5, total=15, cached_read=80), (90, 5, 95)),
+    ("google", Usage(input=10, output=5, total=22, reasoning=7, cached_read=4), (10, 12, 22)),
+    ("google, with tools' prompts", Usage(input=10, output=5, total=25, reasoning=7), (10, 12, 25)),
+    ("nothing", Usage(), (0, 0, 0)),
+    ("less than its parts", Usage(input=10, output=5, total=3, reasoning=7), (10, 5, 3)),
+]
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts"), [row[1:] for row in COUNTED], ids=[row[0] for row in COUNTED]
+)
+def test_counts_are_spoken_as_openai_counts(usage: Usage, counts: tuple[int, int, int]) -> None:
+    reply = Completion(text="x", usage=usage)
+    said = chat.encode_reply(reply, id="c", model="m", created=1)["usage"]
+    told = responses.encode_reply(reply, id="r", model="m", created=1)["usage"]
+    assert tuple(said[f"{name}_tokens"] for name in ("prompt", "completion", "total")) == counts  # type: ignore[index]
+    assert tuple(told[f"{name}_tokens"] for name in ("input", "output", "total")) == counts  # type: ignore[index]

@@ -21,7 +21,15 @@ from structguard.wire.chat.request import REASONING_FIELDS, THOUGHT_PART
 from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps, present
-from structguard.wire.reply import Reply, bad, facts_of, json_object, texts, tool_call
+from structguard.wire.reply import (
+    Reply,
+    bad,
+    facts_of,
+    json_object,
+    openai_counts,
+    texts,
+    tool_call,
+)
 
 _FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
@@ -265,11 +273,11 @@ def spoken_usage(usage: Usage | None) -> dict[str, object] | None:
     """The usage object; counts the vendor did not report are 0."""
     if usage is None:
         return None
-    read, written = usage.input or 0, usage.output or 0
+    read, written, total = openai_counts(usage)
     return {
         "prompt_tokens": read,
         "completion_tokens": written,
-        "total_tokens": read + written if usage.total is None else usage.total,
+        "total_tokens": total,
         "prompt_tokens_details": {"cached_tokens": usage.cached_read or 0},
         "completion_tokens_details": {"reasoning_tokens": usage.reasoning or 0},
     }
