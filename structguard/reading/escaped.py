@@ -11,6 +11,8 @@ from bisect import bisect_left
 from typing import Final
 
 ESCAPED = re.compile(r"[{\[](?:\s|\\[nrt]|[{\[]){0,40}\\\"")
+# The text of a string literal in single quotes, whose line ends are escapes: '{\\n  "key": 1\\n}'.
+LITERAL = re.compile(r"[{\[][{\[ ]{0,9}\\n(?:\s|\\[nrt]|[{\[]){0,40}[\"{\[]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r"}
 

@@ -18,7 +18,7 @@ from structguard.reading.brackets import NEVER, Brackets
 from structguard.reading.closing import runs_on
 from structguard.reading.cursor import GiveUp
 from structguard.reading.cut import cut_json
-from structguard.reading.escaped import ESCAPED, offset_of, unescaped
+from structguard.reading.escaped import ESCAPED, LITERAL, offset_of, unescaped
 from structguard.reading.harmony import Region
 from structguard.reading.lookahead import SPACE, SURPLUS, blank
 from structguard.reading.marks import REASONING_CLOSE, Event, next_event
@@ -74,6 +74,7 @@ class Scanner:
     most: int = _KEPT
     found: Found = field(default_factory=Found)
     brackets: Brackets = field(init=False)
+    last_doubled: int = field(init=False)  # where the last quote behind two backslashes stands
     spent: int = 0
     escaped: bool = False  # escapes were taken off once
     cut_tries: int = 0
@@ -82,6 +83,7 @@ class Scanner:
 
     def __post_init__(self) -> None:
         self.brackets = Brackets(self.text)
+        self.last_doubled = self.text.rfind('\\\\"')
 
     def scan(self, region: Region) -> Found:
         """Collect the values of a region of the answer."""
@@ -191,7 +193,10 @@ class Scanner:
         return True
 
     def _repair(self, start: int, end: int, balanced: int) -> int:
-        if ESCAPED.match(self.text, start, end) and (stop := self._escaped(start, end)):
+        escaped = ESCAPED.match(self.text, start, end) is not None
+        if (escaped or self._in_literal(start, end)) and (
+            stop := self._escaped(start, end, clean=not escaped)
+        ):
             return stop
         try:
             found = repair(
@@ -208,8 +213,15 @@ class Scanner:
         self._keep_or_refuse(self._repaired(start, found))
         return max(found.end, start + 1)
 
-    def _escaped(self, start: int, end: int) -> int | None:
-        """A value whose quotes are all escaped: read it with one level of escapes taken off."""
+    def _in_literal(self, start: int, end: int) -> bool:
+        """Whether the value is the text of a string literal: its own quotes are escaped twice."""
+        if self.escaped:
+            return False
+        quoted = self.text[max(0, start - 1) : start] == "'" and start < self.last_doubled
+        return quoted or LITERAL.match(self.text, start, end) is not None
+
+    def _escaped(self, start: int, end: int, *, clean: bool) -> int | None:
+        """A value that is escaped once too often; `clean` asks for strict JSON underneath."""
         if self.escaped:
             return None
         self.escaped = True
@@ -217,6 +229,8 @@ class Scanner:
         try:
             found = repair(plain, 0, len(plain), known=self.known, partial=self.partial)
         except GiveUp:
+            return None
+        if clean and found.notes:
             return None
         stop = offset_of(offsets, found.end, start)
         candidate = self._repaired(start, found)
