@@ -24,6 +24,7 @@ from structguard.reading.lookahead import (
     skip,
 )
 from structguard.reading.marks import MARK
+from structguard.reading.strict import NotStrict, strict
 from structguard.reading.strings import read_rest
 
 _WORDS: Final[dict[str, object]] = {
@@ -40,6 +41,7 @@ _END_OF_NUMBER = re.compile(
     rf"[{SPACE}]{{0,200}}(?:[,\uff0c\u3001\u060c}}\])\uff5d\uff3d;]|//|/\*|#|\\[nrt]|\{{\s{{0,9}}[\"']|(?:\.{{3}}|\u2026)\s{{0,9}}[,\]}}]|\Z)|[ \t]{{0,40}}\n|\s{{1,40}}[\"'][^\"'\n]{{1,80}}[\"']\s{{0,10}}:"
 )
 _BLOCK = re.compile(r"[|>][-+]?[ \t]{0,9}\n")
+_UNQUOTED = re.compile(r"(?:[^\"'\\]|\\.|'(?=\w))++\Z", re.DOTALL)  # no quote but escaped ones
 _THOUSANDS = re.compile(r",[0-9]")
 _MOST_DIGITS: Final = 4300
 
@@ -203,11 +205,21 @@ def _cut_word(cursor: Cursor, word: str, lower: str) -> object:
     return word
 
 
+def _decoded(word: str) -> object:
+    """The content of a string that has lost its opening quote, its escapes decoded."""
+    try:
+        return strict('"' + word)[0]
+    except NotStrict:
+        return word[:-1]
+
+
 def _odd_number(cursor: Cursor, word: str, start: int) -> object:
     """A number in a spelling JSON does not have (.25, 1., 1_234, +5), else the word itself."""
-    if word[-1] in "\"'" and len(word) > 1 and word[-1] not in word[:-1]:
+    if word[-1] in "\"'" and len(word) > 1 and _UNQUOTED.match(word[:-1]):
         cursor.note("missing start quote", start)
         cursor.quoted += 1
+        if word[-1] == '"' and "\\" in word:
+            return _decoded(word)
         word = word[:-1]
         if NUMBER.fullmatch(word):
             return to_number(word, start)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from structguard.reading.beyond import runs_on
 from structguard.reading.cursor import Cursor
 from structguard.reading.lookahead import (
     BARE_KEY,
@@ -58,9 +59,6 @@ _MEMBER_VALUE = re.compile(
     r"|-?[0-9][0-9.eE+-]{0,30}|true|false|null)\s{0,40}[,}\n]"
     r"|[{\[]\s{0,40}(?:[\"'{\[\]}0-9-]|true|false|null))"
 )
-_LATER_END = re.compile(
-    r"[\"'][^\n]{0,200}?\"\s{0,9}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]\s]{1,40}\Z)"
-)
 _ENDS_QUOTED = re.compile(r"\"\s{0,9},?\s{0,40}\Z")  # a comment that ends a string is its text
 # A pair in a sentence: "c": "d", or more words behind it.
 _PAIR_IN_TEXT = re.compile(
@@ -92,8 +90,9 @@ def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False
     text, end = cursor.text, cursor.end
     position = BLANK.match(text, after, end).end()  # type: ignore[union-attr]
     if position < end and text[position] in "/#\\;":
-        if inner and _is_text(text, position, end):
-            return False
+        settled = _at_mark(cursor, after, position, inner=inner)
+        if settled is not None:
+            return settled
         position = skip(text, position, end)
     if position >= end:
         return True
@@ -107,12 +106,21 @@ def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False
     return _at_other(cursor, after, position, inner=inner)
 
 
-def _is_text(text: str, position: int, end: int) -> bool:
-    """Behind quotes inside a string: a comment that ends with a quote, a semicolon without a key."""
+def _at_mark(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool | None:
+    """
+    A semicolon or a comment behind a quote: what it tells, None when it is to be passed over.
+
+    Behind quotes inside the string both may be its text: x = "a"; // "b".
+    """
+    text, end = cursor.text, cursor.end
     if text[position] == ";":
-        return QUOTED_KEY.match(text, blank(text, position + 1, end), end) is None
+        if text.startswith(";\n", position) and _last_quote(cursor, after):
+            return True
+        following = QUOTED_KEY.match(text, blank(text, position + 1, end), end)
+        return False if inner and following is None else None
     commented = skip(text, position, end)
-    return _ENDS_QUOTED.search(text, max(position, commented - 200), commented) is not None
+    ends_quoted = _ENDS_QUOTED.search(text, max(position, commented - 200), commented)
+    return False if inner and ends_quoted is not None else None
 
 
 def _at_other(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool:
@@ -124,6 +132,8 @@ def _at_other(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool
         return sure is not None and not (inner and sure.group()[-1] in "\"'")
     if char in "`<[" and (text.startswith("```", position) or MARK.match(text, position, end)):
         return True
+    if char == "`" and text[max(0, cursor.stack[0].start - 1)] == "`":
+        return not inner or _last_quote(cursor, after)
     if char in COLONS:
         return top.members is None and not inner and top.closer == "]"
     if "\n" in text[after:position]:
@@ -246,34 +256,6 @@ def _starts_value(cursor: Cursor, position: int) -> bool:
     if _ARRAY_VALUE.match(text, position) or LITERAL.match(text, position):
         return True
     return cursor.top.bare or text[position] == "("
-
-
-def before_wrong_closers(cursor: Cursor, after: int) -> bool:
-    """`{"a": "x"]`: the bracket closes nothing, but then the text ends or the next member comes."""
-    text, end = cursor.text, cursor.end
-    closers, position = closer_run(text, after, end)
-    if not 0 < len(closers) <= len(cursor.stack) or ")" in closers or cursor.holds(closers[0]):
-        return False
-    position = skip(text, position, end)
-    if position >= end or text.startswith("```", position):
-        return True
-    position = skip(text, position + 1, end) if text[position] in COMMAS else end
-    return QUOTED_KEY.match(text, position, end) is not None
-
-
-def runs_on(text: str, start: int, quote: int, end: int) -> bool:
-    """
-    Whether a quote right behind brackets shows that they are text: `"use "}" to close", "n": 1`.
-
-    Not if the value from `start` stands in quotes or a key follows; and a later quote must have
-    structure behind it.
-    """
-    return (
-        text[quote : quote + 1] in ('"', "'")
-        and text[max(0, start - 1) : start] != text[quote]
-        and QUOTED_KEY.match(text, quote, end) is None
-        and _LATER_END.match(text, quote, end) is not None
-    )
 
 
 def _at_closer(cursor: Cursor, position: int, *, nested: int) -> bool:

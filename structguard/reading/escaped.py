@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from typing import Final
 
-ESCAPED = re.compile(r"[{\[](?:\s|\\[nrt]|[{\[]){0,40}\\\"")
+ESCAPED = re.compile(r"[{\[](?:\s|\\[nrt]|[{\[]){0,40}(?:[A-Za-z_]\w{0,40}\s?:\s?)?\\\"")
 # The text of a string literal in single quotes, whose line ends are escapes: '{\\n  "key": 1\\n}'.
 LITERAL = re.compile(r"[{\[][{\[ ]{0,9}\\n(?:\s|\\[nrt]|[{\[]){0,40}[\"{\[]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)

@@ -25,6 +25,7 @@ from structguard.reading.strings import read_string
 _STRAY = re.compile(r"\"{2,10}\s{1,9}(?=[\"'])|\"(?=\"\w)")
 _EQUALS = re.compile(r"=>?")
 _SECOND_COLON = re.compile(r"[:=](?=\s{0,9}[\"'{\[\d-])")
+_NO_KEY = re.compile(r"[{}\[\]\n]|\",")
 _DANGLING = re.compile(r"[^\n:{}\[\]\"]{0,80}\Z")
 
 
@@ -44,6 +45,8 @@ def quoted_key(cursor: Cursor) -> None:
     if key is MISSING:
         close_all(cursor, "end of text")
         return
+    if '"' in str(key) and _NO_KEY.search(str(key)):
+        raise GiveUp("a key that runs into other members", position)
     cursor.quoted += 1
     _colon(cursor, str(key))
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from structguard.errors import Attempt
+from structguard.reading.beyond import runs_on
 from structguard.reading.brackets import NEVER, Brackets
-from structguard.reading.closing import runs_on
 from structguard.reading.cursor import GiveUp
 from structguard.reading.cut import cut_json
 from structguard.reading.escaped import ESCAPED, LITERAL, offset_of, unescaped

@@ -113,7 +113,8 @@ def _is_mentioned(cursor: Cursor, position: int) -> bool:
 def _end_before_key(text: Text, at: int) -> None:
     cursor = text.cursor
     content = "".join(text.parts)
-    value = content.rstrip().removesuffix(",").rstrip()
+    raw = cursor.text[text.start : at]  # an escaped line end at the end of the content stays
+    value = content[: len(content) - len(raw) + len(raw.rstrip().removesuffix(",").rstrip())]
     position = at
     closed = _CLOSED.search(value)
     if closed is not None and _are_due(cursor, closed.group()):

@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from structguard.reading.closing import before_wrong_closers, closes_key, closes_value
+from structguard.reading.beyond import before_wrong_closers
+from structguard.reading.closing import closes_key, closes_value
 from structguard.reading.cursor import Cursor
 from structguard.reading.lookahead import QUOTES
 from structguard.reading.string_ends import (
@@ -192,7 +193,9 @@ def _closes(text: Text, char: str, after: int) -> bool:
     ):
         return False
     return closes_value(text.cursor, after, nested=text.nested, inner=text.inner) or (
-        text.brackets <= 0 and not text.nested and before_wrong_closers(text.cursor, after)
+        text.brackets <= 0
+        and not text.nested
+        and before_wrong_closers(text.cursor, after, inner=text.inner)
     )
 
 
