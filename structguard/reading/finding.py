@@ -130,11 +130,11 @@ def _mark_whole(found: Found, text: str) -> None:
 
 
 def _blocks(job: Job, found: Found) -> list[Candidate]:
-    """Content blocks: the answer is in their text."""
+    """Content blocks, or a string that holds nearly JSON: the answer is in their text."""
     if job.nested or len(found.candidates) > 4:
         return []
     for candidate in found.candidates:
-        inner = block_text(candidate.value)
+        inner = _text_inside(candidate)
         if inner is None:
             continue
         scanned = _scanned(replace(job, text=inner, nested=True))
@@ -142,6 +142,13 @@ def _blocks(job: Job, found: Found) -> list[Candidate]:
             one.unwrapped, one.span = True, candidate.span
         return scanned.candidates
     return []
+
+
+def _text_inside(candidate: Candidate) -> str | None:
+    value = candidate.value
+    if isinstance(value, str):
+        return value if candidate.whole and value.lstrip()[:1] in ("{", "[", "`") else None
+    return block_text(value)
 
 
 def _inside(job: Job, found: Found) -> list[Candidate]:
@@ -161,7 +168,7 @@ def _inside(job: Job, found: Found) -> list[Candidate]:
 
 def _lost(job: Job, found: Found) -> list[Candidate]:
     """Members of an object whose braces are not there."""
-    if found.candidates or job.target is None:
+    if job.target is None or job.nested:
         return []
     candidate = lost_braces(job.text, job.target.known, partial=job.partial)
     return [] if candidate is None else [candidate]
