@@ -55,7 +55,7 @@ _JUNK = {
     for single, quote in ((False, '"'), (True, "'"))
 }
 _MEMBER_VALUE = re.compile(
-    r"(?:=>?\s{0,40})?(?:(?:\"(?:[^\"\\\n]|\\.){0,400}+\"|'[^'\n:]{0,80}'|\u201c[^\u201d\n:]{0,80}\u201d"
+    r"=>?\s{0,40}(?:[\"'{\[\u201c\-0-9]|(?:true|false|null|None|True|False)\b)|(?:(?:\"(?:[^\"\\\n]|\\.){0,400}+\"|'[^'\n:]{0,80}'|\u201c[^\u201d\n:]{0,80}\u201d"
     r"|-?[0-9][0-9.eE+-]{0,30}|true|false|null)\s{0,40}[,}\n]"
     r"|[{\[]\s{0,40}(?:[\"'{\[\]}0-9-]|true|false|null))"
 )
@@ -64,7 +64,7 @@ _ENDS_QUOTED = re.compile(r"\"\s{0,9},?\s{0,40}\Z")  # a comment that ends a str
 _PAIR_IN_TEXT = re.compile(
     r"\"(?P<a>[^\"\n]{1,80})\"\s{0,9}:\s{0,9}\"[^\"\n]{0,120}\"(?:[ ]{0,9},\s{0,9}|[ ]{1,9})\w"
 )
-_KEY_ALONE = re.compile(r"\"(?P<a>[^\"\n:,{}\[\]\\]{1,80})\"\s{0,10}")
+_KEY_ALONE = re.compile(r"(?P<q>[\"'])(?P<a>[^\"'\n:,{}\[\]\\]{1,80})(?P=q)\s{0,10}")
 _ARRAY_VALUE = re.compile(rf"[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
 
 

@@ -166,7 +166,7 @@ def _inside(job: Job, found: Found) -> list[Candidate]:
     return scanner.found.candidates
 
 
-def _lost(job: Job, found: Found) -> list[Candidate]:
+def _lost(job: Job, _found: Found) -> list[Candidate]:
     """Members of an object whose braces are not there."""
     if job.target is None or job.nested:
         return []

@@ -114,7 +114,9 @@ def _at_end(cursor: Cursor) -> bool:
         close_all(cursor, "end of text" if cursor.cut else "missing closer")
         return True
     if text[position] in "`<[" and (
-        text.startswith("```", position) or MARK.match(text, position, cursor.end)
+        text.startswith("```", position)
+        or MARK.match(text, position, cursor.end)
+        or (text[position] == "`" == text[max(0, cursor.stack[0].start - 1)])
     ):
         close_all(cursor, "missing closer")
         return True

@@ -116,7 +116,7 @@ def _end_before_key(text: Text, at: int) -> None:
     raw = cursor.text[text.start : at]  # an escaped line end at the end of the content stays
     value = content[: len(content) - len(raw) + len(raw.rstrip().removesuffix(",").rstrip())]
     position = at
-    closed = _CLOSED.search(value)
+    closed = _CLOSED.search(value, max(0, len(value) - 200))
     if closed is not None and _are_due(cursor, closed.group()):
         value, position = value[: closed.start()], at - len(content) + closed.start()
     before = cursor.text[max(0, at - 200) : at].rstrip().removesuffix(",").rstrip()
