@@ -151,8 +151,12 @@ cover: $(STAMP) ## run the tests with branch coverage of the package
 bench: $(STAMP) ## overhead, memo, detection and import, with medians and ratios
 	@for name in imports overhead memo refusals schema; do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
-bench-parse: $(STAMP) ## the parser against the others; writes docs/parse-benchmark.md
-	@$(BIN)/python -m benchmarks.parse
+PARSERS := json_repair jsonmend langchain-core partial-json-parser orjson
+
+bench-parse: ## the parser against the others; writes docs/parse-benchmark.md
+	@test -x .venv-parse/bin/python || $(PYTHON) -m venv .venv-parse
+	@.venv-parse/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[fast]' $(PARSERS)
+	@.venv-parse/bin/python -m benchmarks.parse
 
 bench-chain: $(STAMP) ## what chain, breaker and guard add to a provider's call
 	@$(BIN)/python -m benchmarks.chain
