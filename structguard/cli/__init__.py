@@ -1,13 +1,16 @@
 """
 The command line: one module a command, imported only when that command is asked for.
 
-Exit codes: 0 done; 1 the command's own "no" (nothing matched, no refusal, no value); 2 wrong usage or a
-missing optional package; 130 interrupted; 141 the reader of the output went away.
+Exit codes: 0 done; 1 the command's own "no" (nothing matched, no refusal, no value); 2 wrong usage, a
+missing optional package or a file that fails; 130 interrupted; 141 the reader of the output went away.
 """
 
 from __future__ import annotations
 
 import argparse
+import codecs
+import io
+import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -39,7 +42,7 @@ examples:
 exit codes:
   0    done
   1    the command's own "no": nothing matched, not a refusal, no value
-  2    wrong usage, or an optional package is missing
+  2    wrong usage, an optional package is missing, or a file (the output too) fails
   130  interrupted
   141  the reader of the output went away
 """
@@ -52,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Gives the exit code, see the module's docstring; raises nothing that is not a bug.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
+    _ready_streams()
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -62,6 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _let_go_of_stdout()
         return _READER_GONE
+    except OSError as error:  # what a command reads it tells itself: mostly this is the output
+        _let_go_of_stdout()
+        print(f"structguard: {error}", file=sys.stderr)
+        return 2
     return code
 
 
@@ -114,6 +122,24 @@ class _Version(argparse.Action):
 
         print(f"structguard {__version__}")
         parser.exit()
+
+
+def _ready_streams() -> None:
+    """Input is UTF-8 whatever the locale; output that lacks a character escapes it; none is closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  until exit
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
+    codecs.register_error("structguard.escape", _escaped)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="structguard.escape")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """What cannot be written, as JSON writes it in ASCII: printed JSON stays JSON."""
+    assert isinstance(error, UnicodeEncodeError)  # noqa: S101  only output is opened with this
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _let_go_of_stdout() -> None:

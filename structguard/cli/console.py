@@ -37,6 +37,7 @@ class Console:
         self, out: TextIO, *, colour: bool | None = None, width: int | None = None
     ) -> None:
         self._out = out
+        self._rule = "─" if (out.encoding or "utf-8").lower().startswith("utf") else "-"
         self.colour: bool = _wants_colour(out) if colour is None else colour
         self.width: int = width or min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns)
 
@@ -55,7 +56,7 @@ class Console:
         """A line that opens a part, with an empty one before it."""
         self.line()
         self.line(text, "bold", "cyan")
-        self.line("─" * min(len(text), self.width), "cyan")
+        self.line(self._rule * min(len(text), self.width), "cyan")
 
     def wrapped(self, text: str, *styles: Style, indent: str = "", hang: str | None = None) -> None:
         """Text in as many lines as it takes; `hang` indents all but the first (None: as `indent`)."""

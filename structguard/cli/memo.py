@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +22,8 @@ from structguard.types import Api, Flag, FormatKind, Scope
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 _EXAMPLES = """\
 examples:
@@ -182,6 +185,8 @@ def _add(memo: Memo, args: argparse.Namespace) -> int:
         raise ValueError(f"--expiry must be more than 0 seconds, got {args.expiry!r}")
     if args.flag and args.schema:
         raise ValueError("--flag and --schema do not go together")
+    if args.schema and _DIGEST.fullmatch(args.schema) is None:
+        raise ValueError(f"--schema takes a digest of 64 hex characters, got {args.schema!r}")
     scope = Scope.COMBINATION if args.flag else Scope.SCHEMA if args.schema else Scope.CAPABILITY
     new = memo.add(
         args.provider,
@@ -200,7 +205,7 @@ def _add(memo: Memo, args: argparse.Namespace) -> int:
 
 
 def _path(memo: Memo, args: argparse.Namespace) -> int:
-    _, _, path = memo.name.partition(":")
+    path = memo.name.removeprefix("disk:") if memo.name.startswith("disk:") else ""
     print(json.dumps({"url": memo.name, "path": path or None}) if args.json else path or memo.name)
     return 0
 

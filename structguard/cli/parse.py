@@ -96,6 +96,8 @@ def run(args: argparse.Namespace) -> int:
         missing = 0
         for one in _progress(inputs, sys.stderr, shown=args.jsonl):
             missing += _one(one, schema, args) != 0
+    except BrokenPipeError:  # of the output: `main` knows what to do
+        raise
     except (OSError, ValueError) as error:
         print(f"structguard parse: {told(error)}", file=sys.stderr)
         return 2
@@ -106,15 +108,34 @@ def _schema(given: str | None) -> object:
     """The schema of the option: JSON, or the file that holds it."""
     if given is None:
         return None
-    text = given if given.lstrip().startswith("{") else Path(given).read_text(encoding="utf-8")
+    schema = _json(given if given.lstrip().startswith("{") else _text(given), "--schema")
+    return _object(schema, "--schema")
+
+
+def _object(schema: object, name: str) -> object:
+    if as_mapping(schema) is None:
+        raise _WrongInput(f"{name} must be a JSON object, got {_short(schema)}")
+    return schema
+
+
+def _json(text: str, name: str) -> object:
     try:
-        return json.loads(text)
+        return json.loads(text.removeprefix("\ufeff"))  # a BOM, as some editors write it
+    except RecursionError as error:
+        raise _WrongInput(f"{name} is nested too deeply") from error
     except ValueError as error:
-        raise _WrongInput(f"--schema is not JSON: {error}") from error
+        raise _WrongInput(f"{name} is not JSON: {error}") from error
+
+
+def _text(name: str) -> str:
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise _WrongInput(f"{name} is not UTF-8 text: {error}") from error
 
 
 def _inputs(name: str, *, jsonl: bool) -> Iterator[_Input]:
-    text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    text = _text(name)
     if not jsonl:
         yield _Input(name, text)
         return
@@ -124,15 +145,13 @@ def _inputs(name: str, *, jsonl: bool) -> Iterator[_Input]:
 
 
 def _from_line(name: str, line: str) -> _Input:
-    try:
-        value: object = json.loads(line)
-    except ValueError as error:
-        raise _WrongInput(f"{name} is not JSON: {error}") from error
+    value = _json(line, name)
     mapping = as_mapping(value) or {}
     text = as_text(value) if isinstance(value, str) else as_text(mapping.get("text"))
     if text is None:
         raise _WrongInput(f'{name} is neither a JSON string nor an object with "text"')
-    return _Input(name, text, mapping.get("schema"))
+    own = mapping.get("schema")
+    return _Input(name, text, None if own is None else _object(own, f"{name}: its schema"))
 
 
 def _progress(inputs: list[_Input], out: TextIO, *, shown: bool) -> Iterator[_Input]:
@@ -154,10 +173,14 @@ def _one(one: _Input, schema: object, args: argparse.Namespace) -> int:
     options = {name: bool(getattr(args, name)) for name in ("coerce", "partial", "markup", "latex")}
     found: Parsed | ParseError
     try:
+        target = Target.of(wanted)  # a line's own schema may be broken: kept for the next two uses
+    except ValueError as error:
+        raise _WrongInput(f"{one.name}: {error}") from error
+    try:
         found = parse(one.text, wanted, **options)  # type: ignore[arg-type]  # all are flags
     except ParseError as error:
         found = error
-    judged = explain(Job(one.text, Target.of(wanted), **options)) if args.explain else ()  # type: ignore[arg-type]  # all are flags
+    judged = explain(Job(one.text, target, **options)) if args.explain else ()  # type: ignore[arg-type]  # all are flags
     if args.json:
         print(json.dumps(_facts(one, found, judged), ensure_ascii=False, default=str))
     else:

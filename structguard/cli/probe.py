@@ -108,6 +108,8 @@ async def _ask(providers: Mapping[ProbeApi, OpenAICompat], model: str) -> list[R
 
 
 def _providers(args: argparse.Namespace) -> Mapping[ProbeApi, OpenAICompat]:
+    if not args.model.strip():
+        raise ValueError("--model is empty: name the model to ask")
     key = None
     if args.api_key_env is not None:
         key = os.environ.get(args.api_key_env, "").strip() or None

@@ -75,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         config = settings(args.config, args.upstream)
         config.check_host(args.host)
+        if not 0 <= args.port <= 65_535:  # uvicorn would listen on what is left of it modulo 65,536
+            raise ConfigError(f"--port must be between 0 and 65535, got {args.port}")  # noqa: TRY301
         if args.workers < 1:
             raise ConfigError(f"--workers must be at least 1, got {args.workers}")  # noqa: TRY301
         if args.check or args.workers > 1:

@@ -17,6 +17,7 @@ from structguard.memo.entry import DEFAULT_EXPIRY, Entry, Jitter, check_scope, c
 from structguard.memo.forks import watch
 from structguard.memo.keys import Call, endpoint_id
 from structguard.memo.local import Local
+from structguard.memo.record import is_time
 from structguard.memo.shared import SharedView
 from structguard.memo.store import MemoryStore, Store
 from structguard.service import Clock
@@ -173,12 +174,17 @@ class Memo:
         never. An entry that is there already is replaced.
 
         Raises:
-            ValueError: a base URL that is none, or a scope without what it needs.
+            ValueError: a base URL that is none, an empty name, a scope without what it needs, or an
+                expiry that no calendar holds.
         """
+        if not provider or not model:
+            raise ValueError(f"name a provider and a model, got {provider!r} and {model!r}")
         if "://" in provider:
             base_url, provider = base_url or provider, endpoint_id(provider)
         check_scope(scope, flag, schema)
         now = self._wall()
+        if expiry is not None and not is_time(now + expiry):  # no store would give it back
+            raise ValueError(f"expiry is in seconds, None for never, got {expiry!r}")
         entry = Entry(
             verdict=verdict,
             provider=provider,

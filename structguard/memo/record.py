@@ -20,7 +20,8 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_time(value: object) -> bool:
+def is_time(value: object) -> bool:
+    """Whether it is a moment an entry can hold, in wall seconds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) < 1e12  # false for NaN and infinity too: they would never fall due
@@ -55,10 +56,10 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "feature": _is_text,
     "evidence": lambda value: isinstance(value, str) and len(value) <= MAX_EVIDENCE,
     "status": _or_none(_is_count),
-    "first_seen": _is_time,
-    "confirmed": _is_time,
+    "first_seen": is_time,
+    "confirmed": is_time,
     "saved": _is_count,
-    "expires": _or_none(_is_time),
+    "expires": _or_none(is_time),
     "version": lambda value: _is_count(value) and value == VERSION,
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import subprocess
 import sys
@@ -210,3 +211,64 @@ def test_a_heading_is_underlined_after_an_empty_line() -> None:
 def test_shorten_keeps_one_line() -> None:
     assert shorten("a\n b", 10) == "a b"
     assert shorten("abcdef", 4) == "abc…"
+
+
+def test_output_that_cannot_be_written_is_told_and_not_taken_for_a_no(
+    outcome: list[object], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A traceback's exit code is 1, which says "not a refusal", "no value"."""
+    outcome.append(OSError(28, "No space left on device"))
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert cli.main(["demo"]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    sys.stdout.close()
+
+
+def test_a_reader_of_many_values_that_goes_away_is_told_by_its_own_code(tmp_path: Path) -> None:
+    lines = tmp_path / "answers.jsonl"
+    lines.write_text('"{}"\n' * 5_000)
+    command = (
+        f"{sys.executable} -m structguard parse --jsonl --json {lines} | head -n 1;"
+        " exit ${PIPESTATUS[0]}"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(structguard.__file__).parents[1])}
+    done = subprocess.run(  # noqa: S603
+        ["/bin/bash", "-c", command], capture_output=True, text=True, check=False, env=environment
+    )
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_locale_without_unicode_reads_utf8_and_prints_escapes(tmp_path: Path) -> None:
+    answer = tmp_path / "answer.txt"
+    answer.write_text('{"n": "ž 😀"}', encoding="utf-8")
+    command = f"{sys.executable} -m structguard parse --json < {answer}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(structguard.__file__).parents[1])}
+    for encoding in ("ascii", "latin-1"):
+        done = subprocess.run(  # noqa: S603
+            ["/bin/bash", "-c", command],
+            capture_output=True,
+            check=False,
+            env={**environment, "PYTHONIOENCODING": encoding},
+        )
+        assert json.loads(done.stdout.decode(encoding))["value"] == {"n": "ž 😀"}, done.stderr
+    told = run("demo", "--no-color", PYTHONIOENCODING="ascii")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "-----" in told.stdout
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 1), (">&-", 0)])
+def test_streams_that_were_closed_beforehand_crash_nothing(
+    tmp_path: Path, closed: str, code: int
+) -> None:
+    answer = tmp_path / "answer.txt"
+    answer.write_text("{}")
+    source = "-" if closed == "<&-" else str(answer)
+    environment = {**os.environ, "PYTHONPATH": str(Path(structguard.__file__).parents[1])}
+    done = subprocess.run(  # noqa: S603
+        ["/bin/bash", "-c", f"{sys.executable} -m structguard parse {source} {closed}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert (done.returncode, done.stderr) == (code, "")

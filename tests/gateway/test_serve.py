@@ -95,6 +95,11 @@ def test_a_part_that_cannot_be_made_is_told_before_anything_is_served(
         (["--upstream", "ftp://x"], "must be an http or https URL"),
         (["--upstream", "http://127.0.0.1:1/v1", "--host", "0.0.0.0"], "no token is configured"),  # noqa: S104
         (["--upstream", "http://127.0.0.1:1/v1", "--workers", "0"], "--workers must be at least 1"),
+        (
+            ["--upstream", "http://127.0.0.1:1/v1", "--check", "--port", "65536"],
+            "between 0 and 65535",
+        ),
+        (["--upstream", "http://127.0.0.1:1/v1", "--check", "--port=-1"], "between 0 and 65535"),
     ],
 )
 def test_settings_that_cannot_be_used_are_exit_code_2(

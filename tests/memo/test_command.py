@@ -125,6 +125,15 @@ def test_the_path_is_where_the_store_is(
     assert capsys.readouterr().out == "memory:\n"
 
 
+def test_a_memo_that_is_no_directory_is_told_by_its_whole_address(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("path", at="redis://localhost:1/0") == 0
+    assert capsys.readouterr().out == "redis://localhost:1/0\n"
+    assert run("path", "--json", at="redis://localhost:1/0") == 0
+    assert json.loads(capsys.readouterr().out) == {"url": "redis://localhost:1/0", "path": None}
+
+
 @pytest.mark.parametrize(
     ("words", "at", "said"),
     [
@@ -135,6 +144,11 @@ def test_the_path_is_where_the_store_is(
         (["add", "p", "m", "--expiry", "nan"], "memory:", "--expiry must be more than 0"),
         (["add", "p", "m", "--flag", "tools", "--schema", "5"], "memory:", "do not go together"),
         (["add", "https://", "m"], "memory:", "not an address"),
+        (["add", "p", "m", "--expiry", "inf"], "memory:", "expiry is in seconds"),
+        (["add", "p", "m", "--expiry", "1e308"], "memory:", "expiry is in seconds"),
+        (["add", "p", "m", "--schema", "xyz"], "memory:", "64 hex characters"),
+        (["add", "", "m"], "memory:", "name a provider and a model"),
+        (["add", "p", ""], "memory:", "name a provider and a model"),
     ],
 )
 def test_wrong_usage_exits_with_2_and_says_what_is_wrong(

@@ -169,6 +169,7 @@ def test_one_api_can_be_named(httpserver: HTTPServer, capsys: pytest.CaptureFixt
         (["http://h.invalid", "--model", "m", "--timeout", "0"], "timeout"),
         (["http://h.invalid", "--model", "m", "--remember", "--memo", "x:"], "memo URL"),
         (["http://h.invalid"], "--model"),
+        (["http://h.invalid", "--model", ""], "--model is empty"),
     ],
 )
 def test_wrong_usage_is_told(

@@ -138,3 +138,40 @@ def test_a_terminal_sees_a_bar_on_long_input(
     assert main(["parse", "--jsonl", "--json", str(path)]) == 0
     assert "100/220" in terminal.getvalue()
     assert "█" in terminal.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("schema", "lines", "told"),
+    [
+        ("true", "", "--schema must be a JSON object, got true"),
+        ("null", "", "--schema must be a JSON object, got null"),
+        ("[" * 100_000, "", "--schema is nested too deeply"),
+        (None, "[" * 100_000, "lines.jsonl:1 is nested too deeply"),
+        (None, '{"text": "1", "schema": "x"}', 'lines.jsonl:1: its schema must be a JSON object, got "x"'),
+        (None, '"1"\n{"text": "1", "schema": {"type": "x"}}', "lines.jsonl:2: the JSON Schema is broken at /type"),
+        (None, b'"\xff"', "lines.jsonl is not UTF-8 text"),
+    ],
+    ids=["true", "null", "deep schema", "deep line", "line's schema", "broken schema", "bytes"],
+)  # fmt: skip
+def test_input_of_the_wrong_shape_is_told_with_its_place(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    schema: str | None,
+    lines: str | bytes,
+    told: str,
+) -> None:
+    """It is wrong usage: a traceback's exit code would say that no value was found."""
+    file, answers = tmp_path / "schema.json", tmp_path / "lines.jsonl"
+    file.write_text(schema or "{}")
+    answers.write_bytes(lines if isinstance(lines, bytes) else lines.encode())
+    chosen = [] if schema is None else ["--schema", str(file)]
+    assert main(["parse", "--jsonl", *chosen, str(answers)]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema, answers = tmp_path / "schema.json", tmp_path / "answers.jsonl"
+    schema.write_text(SCHEMA, encoding="utf-8-sig")
+    answers.write_text('"{\\"n\\": 1}"\r\n', encoding="utf-8-sig")
+    assert main(["parse", "--jsonl", "--json", "--schema", str(schema), str(answers)]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == {"n": 1}
