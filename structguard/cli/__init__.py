@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
+from typing import cast
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -129,11 +130,12 @@ def _ready_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by whoever started us
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  until exit
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
     codecs.register_error("structguard.escape", _escaped)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="structguard.escape")
+    source, out = cast("object", sys.stdin), cast("object", sys.stdout)  # tests put others there
+    if isinstance(source, io.TextIOWrapper):
+        source.reconfigure(encoding="utf-8", errors="strict")
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="structguard.escape")
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from structguard.errors import redact
-from structguard.schema.identity import pointer
+from structguard.schema.identity import pack, pointer
 from structguard.types import as_mapping, as_sequence
 
 Engine: TypeAlias = Literal["jsonschema", "jsonschema-rs"]
@@ -71,6 +71,52 @@ _NAMES = frozenset({"properties", "$defs", "definitions", "dependentSchemas", "p
 
 def differs(schema: Mapping[str, object], *, formats: bool) -> bool:
     """Whether anything in the schema is in the table of differences. Too careful rather than not."""
+    return any(
+        (formats and keyword == "format")
+        or (keyword == "$schema" and part is not schema)  # another dialect inside
+        or _DIFFERENT.get(keyword, _never)(inner)
+        for part, keyword, inner in _keywords(schema)
+    )
+
+
+def runs_away(schema: Mapping[str, object]) -> bool:
+    """
+    Whether a pattern in it repeats what repeats or chooses, as (a+)+ does.
+
+    There Python's re may take a time exponential in the value's length; the other engine does not.
+    Too careful rather than not.
+    """
+    return any(
+        any(map(_repeats_twice, [inner] if keyword == "pattern" else as_mapping(inner) or ()))
+        for _, keyword, inner in _keywords(schema)
+        if keyword in {"pattern", "patternProperties"}
+    )
+
+
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d*,?\d*\}|.", re.DOTALL)
+
+
+def _repeats_twice(pattern: object) -> bool:
+    groups = [False]  # does each open one hold a repetition or a choice
+    closed = False  # the token before closed one that does
+    for piece in _PIECE.findall(pattern) if isinstance(pattern, str) else ():
+        repeats = piece in {"*", "+"} or (len(piece) > 2 and piece[0] == "{")
+        if repeats and closed:
+            return True
+        closed = piece == ")" and groups[-1]
+        if piece == "(":
+            groups.append(False)
+        elif piece == ")" and len(groups) > 1:
+            groups[-2:] = [groups[-2] or groups[-1]]
+        elif repeats or piece == "|":
+            groups[-1] = True
+    return False
+
+
+def _keywords(
+    schema: Mapping[str, object],
+) -> Iterator[tuple[Mapping[str, object], str, object]]:
+    """Every keyword with its value and the part it stands in; names of properties are none."""
     waiting: list[object] = [schema]
     while waiting:
         value = waiting.pop()
@@ -78,14 +124,10 @@ def differs(schema: Mapping[str, object], *, formats: bool) -> bool:
         if part is None:
             waiting += as_sequence(value) or ()
             continue
-        if part is not schema and "$schema" in part:
-            return True  # another dialect inside
         for keyword, inner in part.items():
-            if (formats and keyword == "format") or _DIFFERENT.get(keyword, _never)(inner):
-                return True
-            named = as_mapping(inner) if keyword in _NAMES else None  # names, not keywords
+            yield part, keyword, inner
+            named = as_mapping(inner) if keyword in _NAMES else None
             waiting += (inner,) if named is None else named.values()
-    return False
 
 
 def _never(_value: object) -> bool:
@@ -105,10 +147,13 @@ _CLASSES: Mapping[str, str] = MappingProxyType(
 
 
 def compile_fast(
-    schema: Mapping[str, object], draft: str, *, formats: bool = False
+    schema: Mapping[str, object], draft: str, *, formats: bool = False, alone: bool = False
 ) -> Compiled | None:
-    """The schema in jsonschema-rs; None where that is not installed or has something against it."""
-    if draft in {"3", "4"}:
+    """
+    The schema in jsonschema-rs; None where that is not installed or has something against it.
+    It does not know draft 3, and reads draft 4 its own way: only where it reads it `alone`.
+    """
+    if draft == "3" or (draft == "4" and not alone):
         return None
     try:
         engine = import_module("jsonschema_rs")
@@ -173,14 +218,16 @@ class _RustFault:
 
 @dataclass(frozen=True, slots=True)
 class Rust:
-    """jsonschema-rs where it alone can read a schema."""
+    """jsonschema-rs where it alone can read a schema, or alone reads it in bounded time."""
 
     compiled: Any
 
     def is_valid(self, instance: object) -> bool:
+        pack(instance, 2)  # its depth limit of 2,000 protects the engine's stack: no other is asked
         return bool(self.compiled.is_valid(instance))
 
     def iter_errors(self, instance: object) -> Iterator[Fault]:
+        pack(instance, 2)
         for fault in self.compiled.iter_errors(instance):
             keyword = str(fault.schema_path[-1]) if fault.schema_path else ""
             yield _RustFault(fault.message, keyword, tuple(fault.instance_path))

@@ -133,13 +133,15 @@ def _fit(given: object, path: Path, notes: _Notes) -> Part:
     _type_named(fitted, path, notes)
     if fitted.get("type") == "object" or "properties" in fitted:
         _closed(fitted, path, notes)
-    if _has_type(fitted, "array") and "items" not in fitted and "prefixItems" not in part:
+    if _has_type(fitted, "array") and not {"items", "prefixItems"} & set(part):
         notes.problem(path, "a list needs 'items'")
     return fitted
 
 
 def _rewritten(part: Part, path: Path, notes: _Notes) -> Part:
-    """oneOf as anyOf, an allOf of one part merged, a reference alone in its schema."""
+    """oneOf as anyOf, an allOf of one part merged, a reference alone, positions as prefixItems."""
+    if as_sequence(part.get("items")) is not None:  # as drafts before 2020-12 write it
+        part["prefixItems"] = part.pop("items")
     if "oneOf" in part and "anyOf" not in part:
         part["anyOf"] = part.pop("oneOf")
         notes.change(path, "use 'anyOf' instead of 'oneOf'")
@@ -149,6 +151,9 @@ def _rewritten(part: Part, path: Path, notes: _Notes) -> Part:
         del part["allOf"]
         part = {**only, **part}
         notes.change(path, "write the one part of 'allOf' in its place")
+    reference = part.get("$ref")
+    if isinstance(reference, str) and not reference.startswith("#"):
+        notes.problem(path, f"'$ref' leads out to {reference!r}: put that schema under $defs")
     beside = set(part) - {"$ref", "$defs", "definitions"} - _SILENT
     if "$ref" in part and beside:
         reference = {"$ref": part.pop("$ref")}
@@ -245,16 +250,20 @@ def _nullable(part: Part) -> Part:
 
 def _inlined_root(whole: Part, notes: _Notes) -> Part:
     """A top level that only refers to a definition gets that definition's keywords."""
-    reference = as_text(whole.get("$ref"))
-    if reference is None or not reference.startswith(("#/$defs/", "#/definitions/")):
-        return whole
-    _, holder, name = reference.split("/", 2)
-    target = as_mapping((as_mapping(whole.get(holder)) or {}).get(name))
-    if target is None:
-        return whole
-    notes.change((), "write the referred definition out at the top level")
-    rest = {key: value for key, value in whole.items() if key != "$ref"}
-    return {**target, **rest}
+    passed: set[str] = set()
+    inlined = whole
+    while True:
+        reference = as_text(inlined.get("$ref")) or ""
+        _, holder, name = (*reference.split("/", 2), "", "")[:3]
+        named = as_mapping(whole.get(holder)) if holder in {"$defs", "definitions"} else None
+        target = as_mapping((named or {}).get(name.replace("~1", "/").replace("~0", "~")))
+        if target is None or reference in passed:
+            break
+        passed.add(reference)
+        inlined = {**target, **{key: value for key, value in inlined.items() if key != "$ref"}}
+    if passed:
+        notes.change((), "write the referred definition out at the top level")
+    return inlined
 
 
 def _has_type(part: Mapping[str, object], name: str) -> bool:

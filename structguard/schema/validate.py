@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TypeAlias, cast
 
@@ -28,6 +28,7 @@ from structguard.schema.engines import (
     differs,
     fault_of,
     in_short,
+    runs_away,
 )
 from structguard.schema.identity import canonical, fingerprint, pack, pointer, unpack
 
@@ -96,7 +97,8 @@ def validator(schema: Mapping[str, object], *, formats: bool = False) -> Validat
     The validator of a schema, compiled once and kept (the last 256).
 
     The draft is the one `$schema` names, else 2020-12. `formats` also asserts `format`, as far as
-    jsonschema's own checkers go.
+    jsonschema's own checkers go. A pattern that could keep Python's re busy for ever, such as (a+)+,
+    is left to jsonschema-rs where that is installed, and to re where it is not.
 
     Raises:
         ValueError: the schema is broken or a reference leads out or nowhere, with the place.
@@ -116,16 +118,16 @@ def _of_text(text: str, formats: bool) -> Validator:  # noqa: FBT001
     draft = draft_of(schema)
     refers = '"$ref"' in text or '"$dynamicRef"' in text or '"$recursiveRef"' in text
     fast = None if differs(schema, formats=formats) else compile_fast(schema, draft)
+    slow: Callable[[], Compiled]
     slow = lru_cache(maxsize=1)(lambda: compile_slow(schema, draft, formats=formats))
     fault = None if fast else fault_of(schema, draft)
-    if fault is not None:
-        # A pattern such as \p{L} is sound, Python's re only cannot read it: the other engine can.
-        unread = fault.validator == "format"
-        fast = compile_fast(schema, draft, formats=formats) if unread else None
-        if fast is None:
-            raise ValueError(broken(fault))
-        rust = Rust(fast)
-        slow = lru_cache(maxsize=1)(lambda: rust)
+    # A pattern such as \p{L} is sound, Python's re only cannot read it; on one such as (a+)+ it may
+    # take for ever. The other engine reads both.
+    if runs_away(schema) if fault is None else fault.validator == "format":
+        fast = fast or compile_fast(schema, draft, formats=formats, alone=True)
+        slow = slow if fast is None else partial(Rust, fast)
+    if fault is not None and fast is None:
+        raise ValueError(broken(fault))
     if refers:
         check_references(schema, draft)
     return Validator(

@@ -224,3 +224,30 @@ def test_whatever_comes_in_the_outcome_is_a_valid_schema_and_stable(
     if result.fits:
         again = strictify(result.schema)
         assert (again.schema, again.changes, again.problems) == (result.schema, (), ())
+
+
+@pytest.mark.parametrize("name", ["B", "a/b~c"])
+def test_a_top_level_that_refers_through_several_definitions_is_written_out(name: str) -> None:
+    escaped = name.replace("~", "~0").replace("/", "~1")
+    definitions = {"A": {"$ref": f"#/$defs/{escaped}"}, name: {**FITS, "$defs": {}}}
+    result = strictify({"$ref": "#/$defs/A", "$defs": definitions})
+    assert result.schema["type"] == "object"
+    assert "$ref" not in result.schema
+    assert len(result.changes) == 1
+
+
+def test_a_top_level_that_only_refers_to_itself_is_a_problem_not_a_loop() -> None:
+    assert not strictify({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}}).fits
+
+
+def test_a_reference_that_leads_out_is_a_problem() -> None:
+    """An endpoint in strict mode fetches nothing; it was said to fit."""
+    (problem,) = strictify(obj(a={"$ref": "https://host.example/a"})).problems
+    assert str(problem).startswith("/properties/a: '$ref' leads out to 'https://host.example/a'")
+
+
+def test_positions_of_a_list_are_told_as_such_in_any_draft() -> None:
+    """Before 2020-12 they stand under `items`; it was said that nothing can fit there."""
+    for keyword in ("items", "prefixItems"):
+        (problem,) = strictify(obj(a={"type": "array", keyword: [{"type": "string"}]})).problems
+        assert str(problem).startswith("/properties/a: positions of a list are not known")

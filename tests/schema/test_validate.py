@@ -289,6 +289,48 @@ def test_a_pattern_only_the_fast_engine_reads_is_used() -> None:
     assert not made.is_valid({"a": "\ud800"})  # neither engine can tell
 
 
+@pytest.mark.parametrize("draft", ["draft/2020-12/schema", "draft-07/schema#", "draft-04/schema#"])
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [
+        ({"properties": {"x": {"pattern": "^(a+)+$"}}}, ("x",)),
+        ({"properties": {"x": {"pattern": "(?:(?:a|a))*b"}}}, ("x",)),
+        ({"properties": {"x": {"pattern": "^(a{1,9}){4,}b"}}}, ("x",)),
+        ({"patternProperties": {"^(a+)+$": {}, "^x$": {"type": "null"}}}, ("x",)),
+    ],
+)
+def test_a_pattern_that_could_run_for_ever_is_left_to_the_engine_with_bounded_time(
+    draft: str, schema: dict[str, object], path: tuple[str, ...]
+) -> None:
+    pytest.importorskip("jsonschema_rs")
+    made = validator({"$schema": f"http://json-schema.org/{draft}", **schema})
+    assert made.engine == "jsonschema-rs"  # before the value: the other one would take a minute
+    assert [found.path for found in made.errors({"x": "a" * 40 + "!", "a" * 40 + "!": 1})] == [path]
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"^(ab)+\d$", r"\(a+\)+\d", r"[(a+)]+\d", r"(a)+|(b)+\d", r"(a+)?\d"]
+)
+def test_a_pattern_that_repeats_once_is_judged_as_jsonschema_does(pattern: str) -> None:
+    assert validator({"pattern": pattern}).engine == "jsonschema"
+
+
+def test_a_value_too_deep_for_the_engine_that_answers_alone_is_a_violation() -> None:
+    """It would overflow the engine's stack, and end the process."""
+    pytest.importorskip("jsonschema_rs")
+    script = (
+        "from structguard.schema import validator\n"
+        "made = validator({'properties': {'a': {'$ref': '#'}, 'b': {'pattern': '(a+)+'}}})\n"
+        "value = inner = {}\n"
+        "for _ in range(200_000): inner['a'] = {}; inner = inner['a']\n"
+        "print(made.is_valid(value), len(made.errors(value)), flush=True)\n"
+        "import os; os._exit(0)"
+    )
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    assert (run.stdout, run.returncode) == ("False 1\n", 0)
+
+
 def test_without_the_fast_engine_such_a_pattern_is_refused_with_advice() -> None:
     script = (
         "import sys; sys.modules['jsonschema_rs'] = None\n"

@@ -33,8 +33,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         name="schema-a-broken-schema-is-found-first",
         file="structguard/schema/validate.py",
-        old="            raise ValueError(broken(fault))",
-        new="            fault = None",
+        old="        raise ValueError(broken(fault))",
+        new="        fault = None",
         tests=(f"{_VALIDATE}::test_a_broken_schema_names_its_place",),
     ),
     Mutation(
