@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
+import structguard.schema as schemas
 from structguard.errors import Attempt
 from structguard.reading.convert import convert
 from structguard.reading.placeholders import is_placeholder, is_schema
@@ -98,7 +99,13 @@ def _is_footnote(candidate: Candidate, fit: Candidate, text: str) -> bool:
 
 def _misfit(candidate: Candidate, target: Target) -> str:
     faults = target.validator.errors(candidate.value, limit=1)
-    return str(faults[0]) if faults else "it does not fit the schema"
+    if faults:
+        return str(faults[0])
+    try:
+        target.build(candidate.value)
+    except schemas.Misbuilt as error:  # the type's own rules: a validator of a model, say
+        return str(error.violations[0])
+    return "it does not fit the schema"
 
 
 def _refusal(candidate: Candidate, target: Target | None, text: str) -> str | None:

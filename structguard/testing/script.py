@@ -227,7 +227,8 @@ def _steps(played: object) -> Sequence[Step]:
 
 def _with_facts(failure: Failure) -> Failure:
     """The failure with its body and what is read from it, where only one of the two was given."""
-    if failure.status is None:
+    told = (failure.body, failure.message, failure.code, failure.type, failure.param)
+    if failure.status is None or not any(told):  # nothing to read, and no body to make up
         return failure
     body = failure.body or json.dumps(
         {"error": {"message": failure.message, "code": failure.code, "type": failure.type,

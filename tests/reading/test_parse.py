@@ -507,3 +507,10 @@ def test_an_escaped_answer_keeps_its_place_in_the_text() -> None:
     found = parse(text, ANSWER)
     assert found.value == {"answer": 'a "b"'}
     assert text[slice(*found.span)] == text[2:-2]
+
+
+def test_what_a_types_own_validator_says_is_why_a_value_does_not_fit() -> None:
+    with pytest.raises(ParseError, match="a name is needed") as caught:
+        parse('{"name": ""}', Person)
+    (attempt,) = caught.value.attempts
+    assert attempt.why == "/name: Value error, a name is needed"

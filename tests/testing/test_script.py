@@ -83,6 +83,13 @@ async def test_facts_are_read_from_a_body() -> None:
     assert caught.value.failure.code == "rate_limit"
 
 
+async def test_a_bare_status_is_told_as_an_answer_that_says_nothing() -> None:
+    """No body is made up for it, to be quoted back."""
+    with pytest.raises(ProviderError, match="no message in the body") as caught:
+        await Script([Failure(status=503)]).complete(PLAIN)
+    assert caught.value.failure.body == ""
+
+
 async def test_a_failure_without_a_status_is_a_network_fault() -> None:
     with pytest.raises(ProviderError) as caught:
         await Script([Failure(network=True, message="gone")]).complete(ASKED)
