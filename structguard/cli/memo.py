@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, get_args
 
 from structguard.errors import MissingExtra
 from structguard.events import Event, MemoTrouble
-from structguard.memo import Entry, Memo, open_memo
+from structguard.memo import Entry, Memo, endpoint_id, open_memo
 from structguard.types import Api, Flag, FormatKind, Scope
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def register(subparsers: Subparsers) -> None:
     )
     shared.add_argument("--json", action="store_true", help="print JSON")
     chosen = argparse.ArgumentParser(add_help=False)
-    chosen.add_argument("--provider", help="only this provider id")
+    chosen.add_argument("--provider", help="only this provider id, or base URL")
     chosen.add_argument("--model", help="only this model")
 
     def action(name: str, about: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -118,10 +118,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(memo: Memo, args: argparse.Namespace) -> int:
+    provider = _provider(args)
     entries = [
         entry
         for entry in memo.entries()
-        if args.provider in (None, entry.provider) and args.model in (None, entry.model)
+        if provider in (None, entry.provider) and args.model in (None, entry.model)
     ]
     if args.json:
         print(json.dumps([_facts(memo, entry) for entry in entries], indent=2))
@@ -129,6 +130,12 @@ def _list(memo: Memo, args: argparse.Namespace) -> int:
         print("\n".join(_lines(memo, entries)) or f"nothing is remembered in {memo.name}")
     filtered = args.provider is not None or args.model is not None
     return 1 if filtered and not entries else 0
+
+
+def _provider(args: argparse.Namespace) -> str | None:
+    """The provider id that was asked for; an endpoint's base URL names its own."""
+    given: str | None = args.provider
+    return endpoint_id(given) if given is not None and "://" in given else given
 
 
 def _facts(memo: Memo, entry: Entry) -> Mapping[str, object]:
@@ -174,7 +181,7 @@ def _forget(memo: Memo, args: argparse.Namespace) -> int:
     chosen = args.provider is not None or args.model is not None
     if chosen is bool(args.all):
         raise ValueError("forget needs --provider, --model or both, or else --all")
-    count = memo.forget(args.provider, args.model)
+    count = memo.forget(_provider(args), args.model)
     done = f"forgot {count} {'entry' if count == 1 else 'entries'}"
     print(json.dumps({"forgotten": count}) if args.json else done)
     return 0 if count else 1

@@ -24,6 +24,10 @@ _KEPT = 256  # formats; the least recently used go first
 _SCHEMA_WORDS = frozenset({
     "type", "properties", "$ref", "$defs", "$schema", "anyOf", "oneOf", "allOf", "enum", "const",
     "items", "required", "additionalProperties", "not", "prefixItems", "if", "patternProperties",
+    "definitions", "$dynamicRef", "pattern", "minLength", "maxLength", "minimum", "maximum",
+    "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems",
+    "contains", "minProperties", "maxProperties", "propertyNames", "dependentRequired",
+    "dependentSchemas",
 })  # fmt: skip
 
 

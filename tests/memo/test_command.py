@@ -189,3 +189,10 @@ def test_the_help_shows_examples_and_exit_codes(
     out = capsys.readouterr().out
     assert "structguard memo forget --all" in out
     assert "nothing matched" in out
+
+
+@pytest.mark.parametrize("action", ["list", "forget"])
+def test_an_endpoint_is_chosen_by_its_url_as_it_was_added(run: Run, action: str) -> None:
+    assert run("add", "http://localhost:8000/v1", "m") == 0
+    assert run(action, "--provider", "http://localhost:9000/v1") == 1
+    assert run(action, "--provider", "http://localhost:8000/v1/") == 0

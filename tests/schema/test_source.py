@@ -173,3 +173,10 @@ def test_importing_the_room_loads_no_heavy_package() -> None:
     script = f"import sys, structguard.schema; print([m for m in {heavy} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "schema", [{"pattern": "^a"}, {"minimum": 1}, {"minItems": 2}, {"definitions": {}}]
+)
+def test_a_schema_of_one_keyword_without_a_type_is_a_schema(schema: dict[str, object]) -> None:
+    assert as_format(schema) == JsonSchema(schema=schema)
