@@ -32,6 +32,7 @@ DRAFTS: Mapping[str, str] = MappingProxyType(
     }
 )
 _REFERENCES = ("$ref", "$dynamicRef")
+_MOST_IN_PLACE = 20_000  # subschemas for one place of a value, about a second of jsonschema's time
 
 
 def draft_of(schema: Mapping[str, object]) -> str:
@@ -60,7 +61,7 @@ def check_references(schema: Mapping[str, object], draft: str) -> None:
 
     Raises:
         ValueError: a reference that leads nowhere, out to an address, or back to itself without
-            going deeper into the value; with its place.
+            going deeper into the value, or references that multiply; with the place.
     """
     from referencing.exceptions import Unresolvable  # noqa: PLC0415  only schemas with references
 
@@ -87,13 +88,9 @@ def check_references(schema: Mapping[str, object], draft: str) -> None:
             part.in_place.append(target.contents)
             waiting.append((target.contents, target.resolver))
         waiting += [(inner.contents, resolver) for inner in resource.subresources()]
-    looping = _loop(seen)
-    if looping is not None:
-        place = pointer(_path_to(schema, looping))
-        raise ValueError(
-            f"the JSON Schema at {place} refers back to itself without going deeper into the value,"
-            " so checking would never end"
-        )
+    for endless, why in _endless(seen):
+        place = pointer(_path_to(schema, endless))
+        raise ValueError(f"the JSON Schema at {place} {why}, so checking would never end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +110,12 @@ def _in_place(part: Mapping[str, object]) -> Iterator[object]:
         yield from (as_mapping(part.get(keyword)) or {}).values()
 
 
-def _loop(parts: Mapping[int, _Part]) -> object | None:
-    """A subschema that reaches itself in place, or None. Depth first, without recursion."""
-    done: set[int] = set()
+def _endless(parts: Mapping[int, _Part]) -> Iterator[tuple[object, str]]:
+    """
+    Subschemas that reach themselves in place, or so many others that it comes to the same: thirty
+    definitions that name the next one twice are a billion. Depth first, without recursion.
+    """
+    done: dict[int, int] = {}  # how many subschemas each one comes to
     for start in parts:
         trail: dict[int, Iterator[object]] = {}
         step: int | None = start
@@ -127,11 +127,16 @@ def _loop(parts: Mapping[int, _Part]) -> object | None:
                 (id(to) for to in trail[here] if id(to) in parts and id(to) not in done), None
             )
             if step is None:
-                done.add(here)
+                done[here] = 1 + sum(done.get(id(to), 0) for to in parts[here].in_place)
+                if done[here] > _MOST_IN_PLACE:
+                    yield parts[here].contents, "multiplies by its references"
                 del trail[here]
             elif step in trail:
-                return parts[step].contents
-    return None
+                yield (
+                    parts[step].contents,
+                    "refers back to itself without going deeper into the value",
+                )
+                return
 
 
 def _specification(draft: str) -> Specification[object]:

@@ -424,3 +424,19 @@ def test_both_engines_agree_on_schemas_nobody_wrote(
     assert fast is not None
     slow = compile_slow(made.schema, made.draft, formats=False)
     assert fast.is_valid(value) == slow.is_valid(value) == made.is_valid(value)
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
+def test_references_that_multiply_are_refused_with_their_place(keyword: str) -> None:
+    """Thirty definitions that each name the next one twice: a billion checks of one value."""
+
+    def doubling(levels: int) -> dict[str, object]:
+        named: dict[str, object] = {
+            f"a{n}": {keyword: [{"$ref": f"#/$defs/a{n + 1}"}, {"$ref": f"#/$defs/a{n + 1}"}]}
+            for n in range(levels)
+        }
+        return {"$ref": "#/$defs/a0", "$defs": {**named, f"a{levels}": {"type": "integer"}}}
+
+    assert not validator(doubling(8)).is_valid("x")
+    with pytest.raises(ValueError, match=r"at /\$defs/a\d+\S* multiplies by its references"):
+        validator(doubling(60))

@@ -19,9 +19,25 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         name="schema-endless-references-are-refused",
         file="structguard/schema/dialect.py",
-        old="    looping = _loop(seen)\n",
-        new="    looping = None\n",
+        old="    for endless, why in _endless(seen):\n",
+        new="    for endless, why in ():\n",
         tests=(f"{_VALIDATE}::test_a_broken_schema_names_its_place",),
+    ),
+    Mutation(
+        name="schema-multiplying-references-are-refused",
+        file="structguard/schema/dialect.py",
+        old="                if done[here] > _MOST_IN_PLACE:",
+        new="                if False:",
+        tests=(f"{_VALIDATE}::test_references_that_multiply_are_refused_with_their_place",),
+    ),
+    Mutation(
+        name="schema-patterns-that-run-away-are-left-to-bounded-time",
+        file="structguard/schema/validate.py",
+        old="if runs_away(schema) if fault is None else",
+        new="if False if fault is None else",
+        tests=(
+            f"{_VALIDATE}::test_a_pattern_that_could_run_for_ever_is_left_to_the_engine_with_bounded_time",
+        ),
     ),
     Mutation(
         name="schema-the-draft-is-the-one-named",
