@@ -312,14 +312,17 @@ async def test_kinds_have_classes_to_catch(
 
 async def test_no_error_shows_the_key(httpserver: HTTPServer) -> None:
     key = "sk-verysecret1234567890abcdef"
-    body = {"error": {"message": f"Incorrect API key provided: {key}."}}
+    other = "sk-anothersecret1234567890abc"
+    body = {"error": {"message": f"Incorrect API key provided: {key}, not {other}."}}
     script(httpserver, PATH, (401, body))
     seen = Seen()
     async with OpenAICompat(httpserver.url_for("/v1"), api_key=key, observer=seen) as provider:
         with pytest.raises(AuthenticationFailed) as caught:
             await provider.complete(ask())
         shown = f"{caught.value} {caught.value!r} {seen.events} {provider!r} {provider._engine!r}"
+        shown += caught.value.failure.message
     assert "verysecret" not in shown
+    assert "anothersecret" not in shown
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ MUTATIONS = [
         "        if value is not None:\n            self.value(value, near, level + 1, 0)\n"
         "            return\n",
         "",
-        ("tests/refusal/test_reading.py", "-k", "codes_ride"),
+        ("tests/refusal/test_reading.py", "-k", "an_answer_is_no_statement"),
     ),
     Mutation(
         "refusal: Python reprs are not read",

@@ -302,7 +302,7 @@ def completions(draw: st.DrawFn) -> Completion:
         output=written,
         total=read + written,
         reasoning=draw(counts),
-        cached_read=draw(counts),
+        cached_read=draw(st.integers(0, read)),
     )
     return Completion(
         text=text,
