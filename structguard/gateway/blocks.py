@@ -154,6 +154,12 @@ def without_done(block: bytes) -> bytes:
     )
 
 
+def may_err(block: bytes) -> bool:
+    """Whether an error may be told in a block: resources say `"error":null` in every stream."""
+    named = block.count(b'"error"')
+    return bool(named) and named > block.count(b'"error":null') + block.count(b'"error": null')
+
+
 def up_to_error(block: bytes, api: Api) -> tuple[bytes, Failure | None]:
     """
     A block up to an error that the upstream tells, and what it says.
@@ -163,7 +169,7 @@ def up_to_error(block: bytes, api: Api) -> tuple[bytes, Failure | None]:
     """
     at = 0
     for raw in raw_events(block):
-        if b'"error"' in raw and _is_error(object_of(raw), api):
+        if may_err(raw) and _is_error(object_of(raw), api):
             return block[:at], _failure(raw, api)
         at += len(raw)
     return block, None

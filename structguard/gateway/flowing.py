@@ -20,6 +20,7 @@ from structguard.gateway.blocks import (
     cut,
     is_bare,
     is_opening,
+    may_err,
     object_of,
     raw_events,
     spoken,
@@ -100,7 +101,7 @@ class RawStream:
 
     def _up_to_error(self, block: bytes) -> tuple[bytes, Failure | None]:
         """A block up to an error that the upstream tells before its end, and what it says."""
-        if b'"error"' not in block or self._blocks.ended_before:
+        if not may_err(block) or self._blocks.ended_before:
             return block, None
         return up_to_error(block, self.api)
 

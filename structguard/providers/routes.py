@@ -96,7 +96,11 @@ class Endpoints:
         Raises:
             ValueError: the Responses URL cannot be derived from this base URL.
         """
-        return _filled(self._chat() if api == "chat" else self._responses(), model)
+        return _filled(_template(self, api), model)
+
+    def template(self, api: Api) -> str:
+        """The URL of an API, a `{model}` in it not filled in. Raises as `url`."""
+        return self._chat() if api == "chat" else self._responses()
 
     def beside(self, path: str, model: str = "") -> str:
         """Another path of the same endpoint, such as `/models`; `model` where it is about one."""
@@ -129,6 +133,12 @@ class Endpoints:
                 " chat URL with a query; set responses_endpoint to the whole URL"
             )
         return self.beside(_RESPONSES)
+
+
+@lru_cache(maxsize=256)
+def _template(endpoints: Endpoints, api: Api) -> str:
+    """Asked on every call, and always the same."""
+    return endpoints.template(api)
 
 
 def _filled(url: str, model: str) -> str:

@@ -51,7 +51,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "gateway: an error that an upstream tells is told twice",
         f"{_IN}/flowing.py",
-        "if b'\"error\"' not in block or self._blocks.ended_before:",
+        "if not may_err(block) or self._blocks.ended_before:",
         "if block:",
         (f"{_WAYS}::test_an_error_that_an_upstream_tells_on_its_way_is_told_once", "-k", "flat"),
     ),
