@@ -95,6 +95,7 @@ class HttptoolsTransport:
         self._limits = limits or Limits()
         self._verify = verify
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = WeakKeyDictionary()
+        self._last: Pool | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._limits!r})"
@@ -138,13 +139,18 @@ class HttptoolsTransport:
             raise RuntimeError(
                 "the httptools transport runs on asyncio only; under trio use transport='httpx2'"
             ) from error
+        last = self._last
+        if last is not None and last.loop is loop:
+            return last  # nearly always
         pool = self._pools.get(loop)
         if pool is None:
             pool = self._pools[loop] = Pool(loop, self._limits, verify=self._verify)
+        self._last = pool
         return pool
 
     async def aclose(self) -> None:
         """See `seam.Transport.aclose`."""
+        self._last = None
         pool = self._pools.pop(asyncio.get_running_loop(), None)
         if pool is not None:
             await pool.aclose()

@@ -40,7 +40,7 @@ class Pool:
         self, loop: asyncio.AbstractEventLoop, limits: Limits, *, verify: bool = True
     ) -> None:
         self.room: asyncio.Semaphore = asyncio.Semaphore(limits.connections)
-        self._loop = loop
+        self.loop: asyncio.AbstractEventLoop = loop
         self._limits = limits
         self._verify = verify
         self._all: set[Connection] = set()
@@ -59,9 +59,9 @@ class Pool:
         if budget is None:
             await self.room.acquire()
             return None
-        end = self._loop.time() + budget
+        end = self.loop.time() + budget
         await bounded(end, self.room.acquire)
-        return max(end - self._loop.time(), 0.0)
+        return max(end - self.loop.time(), 0.0)
 
     def take(self, origin: Origin) -> Connection | None:
         """An idle connection, if one is still good."""
@@ -75,7 +75,7 @@ class Pool:
         return None
 
     def _is_old(self, connection: Connection) -> bool:
-        return self._loop.time() - connection.since >= self._limits.idle_seconds
+        return self.loop.time() - connection.since >= self._limits.idle_seconds
 
     async def opened(self, origin: Origin, budget: float | None) -> tuple[Connection, float | None]:
         """
@@ -85,7 +85,7 @@ class Pool:
             ExchangeFailed: it cannot be made, or not in time.
         """
         try:
-            started, limit = self._loop.time(), self._limits.connect_timeout
+            started, limit = self.loop.time(), self._limits.connect_timeout
             if budget is not None and budget <= limit:
                 connection = await bounded(started + budget, lambda: self._dialled(origin))
             else:
@@ -94,7 +94,7 @@ class Pool:
             self.room.release()
             raise
         self._all.add(connection)
-        left = None if budget is None else budget - (self._loop.time() - started)
+        left = None if budget is None else budget - (self.loop.time() - started)
         return connection, left
 
     async def _in_time(self, end: float, origin: Origin) -> Connection:
@@ -107,14 +107,12 @@ class Pool:
 
     async def _dialled(self, origin: Origin) -> Connection:
         try:
-            found = await self._loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
-            sock = await start_connection(
-                found, happy_eyeballs_delay=_NEXT_ADDRESS, loop=self._loop
-            )
+            found = await self.loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+            sock = await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS, loop=self.loop)
             try:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-                _, connection = await self._loop.create_connection(
-                    lambda: Connection(self, origin, self._loop),
+                _, connection = await self.loop.create_connection(
+                    lambda: Connection(self, origin, self.loop),
                     sock=sock,
                     ssl=self._context() if origin.secure else None,
                     server_hostname=origin.host if origin.secure else None,
@@ -142,11 +140,11 @@ class Pool:
         if self._kept >= self._limits.idle or not self._limits.idle_seconds:
             connection.close()
             return
-        connection.since = self._loop.time()
+        connection.since = self.loop.time()
         self._idle.setdefault(connection.origin, []).append(connection)
         self._kept += 1
         if self._timer is None:
-            self._timer = self._loop.call_later(self._limits.idle_seconds, self._sweep)
+            self._timer = self.loop.call_later(self._limits.idle_seconds, self._sweep)
 
     def gone(self, connection: Connection, /) -> None:
         """A connection is closed: see `h1.Home`."""
@@ -164,7 +162,7 @@ class Pool:
                 if self._is_old(connection):
                     connection.close()  # and `gone` takes it out
         if self._kept:
-            self._timer = self._loop.call_later(self._limits.idle_seconds, self._sweep)
+            self._timer = self.loop.call_later(self._limits.idle_seconds, self._sweep)
 
     async def aclose(self) -> None:
         """Close everything; sockets are closed by the event loop's next turns."""
