@@ -118,6 +118,7 @@ class RedisStore:
 
         try:
             return await ask()
-        except (RedisError, OSError) as error:
+        # uvloop answers a write to a connection that has just been closed with a RuntimeError
+        except (RedisError, OSError, RuntimeError) as error:
             reason = redact(str(error)).rstrip(".") or type(error).__name__
             raise StoreTrouble(f"the response store {self.name} failed: {reason}") from error
