@@ -146,3 +146,19 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "redis.asyncio", None)
     with pytest.raises(MissingExtra, match=r"structguard\[redis\]"):
         open_store("redis://127.0.0.1:1/0", expiry=DAY, limit_bytes=MIB)
+
+
+async def test_a_connection_closed_under_a_write_is_trouble_of_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What uvloop says of a write to a transport whose handle is gone."""
+    pytest.importorskip("redis")
+    store = store_redis.RedisStore("redis://127.0.0.1:1/0", expiry=DAY, limit_bytes=MIB)
+
+    async def closed(_: object) -> bytes:
+        raise RuntimeError("unable to perform operation on <TCPTransport>; the handler is closed")
+
+    monkeypatch.setattr(store._client, "get", closed)
+    with pytest.raises(StoreTrouble, match="the handler is closed"):
+        await store.get("a", "x")
+    await store.aclose()

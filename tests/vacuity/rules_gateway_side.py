@@ -110,6 +110,13 @@ MUTATIONS: list[Mutation] = [
         "test_store_disk.py::test_what_was_asked_is_done_before_a_cancelled_caller_goes_on",
     ),
     _rule(
+        "a-connection-closed-under-a-write-is-a-bug",
+        "store_redis",
+        "except (RedisError, OSError, RuntimeError) as error:",
+        "except (RedisError, OSError) as error:",
+        "test_store_redis.py::test_a_connection_closed_under_a_write_is_trouble_of_the_store",
+    ),
+    _rule(
         "redis-is-bounded",
         "store_redis",
         "while bytes > tonumber(limit) do",
