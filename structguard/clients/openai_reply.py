@@ -13,7 +13,7 @@ becomes the exception the SDK would have raised. Source: spec guard §2.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,7 @@ from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
 from structguard.clients.http_made import without_encoding
 from structguard.clients.http_stream import EventStream, error_of
+from structguard.clients.openai_stream import ahealed, healed
 from structguard.clients.raw_stream import abegin, begin
 from structguard.clients.replies import (
     error_message,
@@ -119,10 +120,10 @@ class Exchange:
     def read(self, reply: Any) -> Any:
         """The SDK's post_parser: heal, then what the SDK itself would do."""
         if isinstance(reply, Stream):
-            reply._iterator = self._heal(iter(()), reply._iterator)  # noqa: SLF001
+            reply._iterator = healed(self._healer(), iter(()), reply._iterator, self._found)  # noqa: SLF001
             return reply
         if isinstance(reply, AsyncStream):
-            reply._iterator = self._aheal([], reply._iterator)  # noqa: SLF001
+            reply._iterator = ahealed(self._healer(), [], reply._iterator, self._found)  # noqa: SLF001
             return reply
         self.check(reply)
         source = self._healed(reply)
@@ -142,10 +143,10 @@ class Exchange:
         source = None
         for holder, name in text_slots(reply, self.call.api):
             text = str(get(holder, name))
-            healed = heal(text, self.call.resolve, degraded=self.call.is_degraded)
-            source = source or healed.source
-            if healed.text != text:
-                put(holder, name, healed.text)
+            read = heal(text, self.call.resolve, degraded=self.call.is_degraded)
+            source = source or read.source
+            if read.text != text:
+                put(holder, name, read.text)
         if source is None and promote(reply, self.call.api, self.call.resolve):
             source = SOURCE
         return source
@@ -268,7 +269,7 @@ class Exchange:
         for event in events:
             if self._begins(event, head):
                 break
-        stream._iterator = self._heal(iter(head), events)  # noqa: SLF001
+        stream._iterator = healed(self._healer(), iter(head), events, self._found)  # noqa: SLF001
         return stream
 
     async def aopen(self, stream: AsyncStream[Any]) -> AsyncStream[Any]:
@@ -279,7 +280,7 @@ class Exchange:
         async for event in events:
             if self._begins(event, head):
                 break
-        stream._iterator = self._aheal(head, events)  # noqa: SLF001
+        stream._iterator = ahealed(self._healer(), head, events, self._found)  # noqa: SLF001
         return stream
 
     def _begins(self, event: Any, head: list[Any]) -> bool:
@@ -290,51 +291,5 @@ class Exchange:
         self.answered = gives_answer(event, self.call.api)
         return self.answered or not self.confirm
 
-    def _heal(self, head: Iterator[Any], events: Iterator[Any]) -> Iterator[Any]:
-        healer = self._healer()
-        try:
-            for event in head:
-                yield from healer.feed(event)
-            for event in events:
-                yield from healer.feed(event)
-        except Exception:
-            yield from healer.rest()
-            raise
-        finally:
-            _close(events)
-        yield from healer.rest()
-        self._found(healer.source)
-
-    async def _aheal(self, head: list[Any], events: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        healer = self._healer()
-        try:
-            for event in head:
-                for healed in healer.feed(event):
-                    yield healed
-            async for event in events:
-                for healed in healer.feed(event):
-                    yield healed
-        except Exception:
-            for held in healer.rest():
-                yield held
-            raise
-        finally:
-            await _aclose(events)
-        for held in healer.rest():
-            yield held
-        self._found(healer.source)
-
     def _healer(self) -> StreamHealer:
         return StreamHealer(self.call.api, self.call.resolve, self.call.is_degraded)
-
-
-def _close(events: Iterator[Any]) -> None:
-    close = getattr(events, "close", None)
-    if close is not None:
-        close()
-
-
-async def _aclose(events: AsyncIterator[Any]) -> None:
-    close = getattr(events, "aclose", None)
-    if close is not None:
-        await close()

@@ -16,10 +16,10 @@ import orjson
 from structguard.gateway.direct import direct
 from structguard.gateway.passing import Passage
 from structguard.gateway.turn import Turn
+from structguard.gateway.writing import packed
 from structguard.providers.exchange import signed
 from structguard.refusal import names_format
-from structguard.schema import as_format
-from structguard.types import Completion, Format, JsonObject, JsonSchema, Request, as_mapping
+from structguard.types import Completion, Format, Request
 from structguard.wire.base import Unencodable, WireOptions, sendable_format
 
 
@@ -40,24 +40,23 @@ class Crossing:
         Raises:
             ProviderError: the call failed. ApiError, ValueError: the request cannot be read.
         """
-        made = self._directly(turn, model) or self._encoded(turn, neutral())
+        format_ = turn.asked()
+        made = self._directly(turn, model, format_) or self._encoded(turn, neutral(), format_)
         if made is None:
             return None
         reply, told = await self.passage.crossed(made, made.model)
         return signed(reply, provider=told.provider, requests=told.requests, enforced=told.enforced)
 
-    def _directly(self, turn: Turn, model: str) -> Turn | None:
+    def _directly(self, turn: Turn, model: str, format_: Format | None) -> Turn | None:
         if turn.is_read:  # it may hold more than its body does
             return None
         source, target = turn.api, self.passage.sending.wire.API
-        format_ = turn.asked()
         body = direct(turn.body, source, target, model=model, format=format_, options=self.options)
         return None if body is None else self._made(turn, body, format_)
 
-    def _encoded(self, turn: Turn, request: Request) -> Turn | None:
+    def _encoded(self, turn: Turn, request: Request, format_: Format | None) -> Turn | None:
         if names_format(request.extra_body):
             return None
-        format_ = _format_of(request)
         wire = self.passage.sending.wire
         try:
             if sendable_format(request, format_, self.options) is not format_:
@@ -70,8 +69,8 @@ class Crossing:
     def _made(self, turn: Turn, body: dict[str, object], format_: Format | None) -> Turn | None:
         """The turn as a client of the upstream's wire would have sent it."""
         try:
-            raw = orjson.dumps(body, default=_plain)
-        except orjson.JSONEncodeError:  # as above
+            raw = packed(body)
+        except orjson.JSONEncodeError:  # too deep: as above
             return None
         return Turn(
             api=self.passage.sending.wire.API,
@@ -82,17 +81,3 @@ class Crossing:
             scope=turn.scope,
             format=format_,
         )
-
-
-def _plain(value: object) -> object:
-    """A read-only view as the object it shows."""
-    found = as_mapping(value)
-    if found is None:
-        raise TypeError(f"{type(value).__name__} is not JSON")
-    return dict(found)
-
-
-def _format_of(request: Request) -> Format | None:
-    """The format: what a body was decoded to has been checked."""
-    given = request.response_format
-    return given if isinstance(given, JsonSchema | JsonObject) else as_format(given)

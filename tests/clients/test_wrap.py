@@ -470,20 +470,24 @@ def test_options_that_a_caller_keeps_are_never_changed(client: OpenAI, upstream:
     assert json.dumps(options.json_data) == kept
 
 
-def test_azure_uses_the_deployment_and_the_api_version(
-    upstream: Upstream, memo: Memo, keep: ExitStack
-) -> None:
-    upstream.answers(
-        (400, REFUSED), chat(VALUE), paths=["/openai/deployments/dep/chat/completions"]
-    )
-    plain = AzureOpenAI(
+def azure(upstream: Upstream) -> AzureOpenAI:
+    """A plain client of one deployment."""
+    return AzureOpenAI(
         azure_endpoint=upstream.server.url_for("/"),
         azure_deployment="dep",
         api_version="2024-02-01",
         api_key="k",
         max_retries=0,
     )
-    ask(sg.wrap(keep.enter_context(plain), memo=memo))
+
+
+def test_azure_uses_the_deployment_and_the_api_version(
+    upstream: Upstream, memo: Memo, keep: ExitStack
+) -> None:
+    upstream.answers(
+        (400, REFUSED), chat(VALUE), paths=["/openai/deployments/dep/chat/completions"]
+    )
+    ask(sg.wrap(keep.enter_context(azure(upstream)), memo=memo))
     (entry,) = memo.entries()
     assert entry.model == "dep"
     assert entry.base_url.endswith("?api-version=2024-02-01")
@@ -494,14 +498,7 @@ def test_azure_responses_are_the_models_and_not_the_deployments(
 ) -> None:
     """The deployment is no part of their URL: what one model refuses, another may take."""
     upstream.answers((400, REFUSED), response(VALUE), paths=["/openai/responses"])
-    plain = AzureOpenAI(
-        azure_endpoint=upstream.server.url_for("/"),
-        azure_deployment="dep",
-        api_version="2024-02-01",
-        api_key="k",
-        max_retries=0,
-    )
-    client = sg.wrap(keep.enter_context(plain), memo=memo)
+    client = sg.wrap(keep.enter_context(azure(upstream)), memo=memo)
     for model in ("one", "two"):
         client.responses.create(model=model, input="W?", text={"format": TEXT_FORMAT})
     assert [entry.model for entry in memo.entries()] == ["one"]

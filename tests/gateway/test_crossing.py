@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import httpx2
@@ -16,9 +15,8 @@ from tests.gateway.conformance import check_resource
 from tests.gateway.upstream import call, chunks, reply
 from tests.gateway.wires import speaking
 from tests.gateway.world import (
-    CHAT_FORMAT,
-    TEXT_FORMAT,
     VALUE,
+    asked,
     chat,
     response,
     running,
@@ -31,12 +29,6 @@ WAYS = [(CHAT, "responses"), (RESPONSES, "chat")]
 REFUSED = {"error": {"message": "json_schema is not supported", "param": "response_format"}}
 UNROUTED = {"error": {"message": "No endpoints found that can handle the requested parameters."}}
 TOOL: Json = {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}
-
-
-def asked(path: str, model: str, **fields: object) -> Mapping[str, object]:
-    if path == CHAT:
-        return chat(model, response_format=CHAT_FORMAT, **fields)
-    return response(model, text={"format": TEXT_FORMAT}, **fields)
 
 
 def said(path: str, answer: httpx2.Response) -> Any:

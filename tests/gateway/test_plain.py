@@ -15,23 +15,16 @@ from structguard.testing import RefusingEndpoint
 from tests.gateway.world import (
     CHAT_FORMAT,
     SCHEMA,
-    TEXT_FORMAT,
     VALUE,
+    asked,
     chat,
     over,
-    response,
     running,
     settings,
 )
 
 Json = dict[str, Any]
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
-
-
-def asking(path: str, model: str, *, stream: bool) -> Json:
-    if path == CHAT:
-        return chat(model, response_format=CHAT_FORMAT, stream=stream)
-    return response(model, text={"format": TEXT_FORMAT}, stream=stream)
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -50,7 +43,7 @@ def test_nothing_is_sent_more_often_than_it_has_to_be(
         found: list[int] = []
         for _ in sent:
             before = len(endpoint.requests)
-            assert gateway.post(path, asking(path, model, stream=stream)).status_code == 200
+            assert gateway.post(path, asked(path, model, stream=stream)).status_code == 200
             found.append(len(endpoint.requests) - before)
     assert found == sent
 
@@ -85,7 +78,7 @@ def test_what_needs_more_than_one_look_is_not_plain() -> None:
 def test_a_format_that_cannot_be_read_goes_the_general_way() -> None:
     broken = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "nonsense"}}}
     with RefusingEndpoint("refuse400") as endpoint, running(over(endpoint.base_url)) as gateway:
-        assert gateway.post(CHAT, asking(CHAT, "refuse400", stream=False)).status_code == 200
+        assert gateway.post(CHAT, asked(CHAT, "refuse400", stream=False)).status_code == 200
         reply = gateway.post(CHAT, chat("refuse400", response_format=broken))
     assert reply.status_code == 400
     assert reply.json()["error"]["param"] == "response_format"
@@ -94,7 +87,7 @@ def test_a_format_that_cannot_be_read_goes_the_general_way() -> None:
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 def test_a_prompt_that_shows_the_schema_is_not_told_it_again(path: str) -> None:
     asking_for = {"content": f"Fill this in: {json.dumps(SCHEMA)}", "role": "user"}
-    body = asking(path, "refuse400", stream=False)
+    body = asked(path, "refuse400", stream=False)
     with (
         RefusingEndpoint("refuse400", value=VALUE) as endpoint,
         running(over(endpoint.base_url)) as gateway,

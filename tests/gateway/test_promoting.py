@@ -10,8 +10,8 @@ import pytest
 from structguard.gateway.promoting import Silent
 from structguard.types import JsonObject
 from tests.gateway.conformance import check_stream
-from tests.gateway.test_ways import ANSWER, CHAT, RESPONSES, asked, event, said
-from tests.gateway.world import chat, response, running, settings
+from tests.gateway.test_ways import ANSWER, CHAT, RESPONSES, event, said
+from tests.gateway.world import asked, chat, response, running, settings
 from tests.http.raw import Play, chunked, raw_server
 
 Json = dict[str, Any]

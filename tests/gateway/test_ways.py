@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -13,9 +12,9 @@ import pytest
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_stream, events_of
 from tests.gateway.world import (
-    CHAT_FORMAT,
     TEXT_FORMAT,
     VALUE,
+    asked,
     chat,
     response,
     running,
@@ -51,12 +50,6 @@ def chained_as(first: str, second: str, model: str) -> Any:
         },
         models={"both": [f"one:{model}", f"two:{model}"]},
     )
-
-
-def asked(path: str, model: str, *, stream: bool, **fields: object) -> Mapping[str, object]:
-    if path == CHAT:
-        return chat(model, response_format=CHAT_FORMAT, stream=stream, **fields)
-    return response(model, text={"format": TEXT_FORMAT}, stream=stream, **fields)
 
 
 def said(path: str, text: str, *, stream: bool) -> str:

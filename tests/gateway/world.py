@@ -47,6 +47,13 @@ def response(model: str, **fields: object) -> dict[str, object]:
     return {"model": model, "input": "Where?", **fields}
 
 
+def asked(path: str, model: str, **fields: object) -> dict[str, object]:
+    """A body for an endpoint's path that asks for JSON."""
+    if path.endswith("/chat/completions"):
+        return chat(model, response_format=CHAT_FORMAT, **fields)
+    return response(model, text={"format": TEXT_FORMAT}, **fields)
+
+
 @dataclass(frozen=True)
 class Running:
     """A gateway that answers, and a client for it."""

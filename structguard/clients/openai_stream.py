@@ -1,0 +1,74 @@
+"""
+The events of a wrapped client's stream, healed on their way to the caller.
+
+Source: spec guard §2, row "reply to a request that asked for JSON".
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Any
+
+from structguard.clients.streams import StreamHealer
+
+
+def healed(
+    healer: StreamHealer,
+    head: Iterable[Any],
+    events: Iterator[Any],
+    found: Callable[[str | None], None],
+) -> Iterator[Any]:
+    """
+    `head` and then `events`, what was held behind them, and `found` told how the text was read.
+
+    A stream that breaks gives out what it held first; it is closed on every way out.
+    """
+    try:
+        for event in head:
+            yield from healer.feed(event)
+        for event in events:
+            yield from healer.feed(event)
+    except Exception:
+        yield from healer.rest()
+        raise
+    finally:
+        _close(events)
+    yield from healer.rest()
+    found(healer.source)
+
+
+async def ahealed(
+    healer: StreamHealer,
+    head: Iterable[Any],
+    events: AsyncIterator[Any],
+    found: Callable[[str | None], None],
+) -> AsyncIterator[Any]:
+    """`healed` on the event loop."""
+    try:
+        for event in head:
+            for one in healer.feed(event):
+                yield one
+        async for event in events:
+            for one in healer.feed(event):
+                yield one
+    except Exception:
+        for held in healer.rest():
+            yield held
+        raise
+    finally:
+        await _aclose(events)
+    for held in healer.rest():
+        yield held
+    found(healer.source)
+
+
+def _close(events: Iterator[Any]) -> None:
+    close = getattr(events, "close", None)
+    if close is not None:
+        close()
+
+
+async def _aclose(events: AsyncIterator[Any]) -> None:
+    close = getattr(events, "aclose", None)
+    if close is not None:
+        await close()
