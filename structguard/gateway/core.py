@@ -44,8 +44,10 @@ class Core:
         Who calls.
 
         Raises:
-            ApiError: 401, or 429 after too many wrong tokens.
+            ApiError: 401, 429 after too many wrong tokens, or 403 for another site's page.
         """
+        if self.auth.open and not basic:  # the status page's form has a token of its own
+            self._check_origin(exchange)
         try:
             return self.auth.check(exchange.header(b"authorization"), exchange.peer, basic=basic)
         except Unauthorized as error:
@@ -58,6 +60,18 @@ class Core:
             raise ApiError(
                 429, str(error), "rate_limit_error", code="too_many_failures", headers=headers
             ) from error
+
+    def _check_origin(self, exchange: Exchange) -> None:
+        """
+        Refuse another site's page where nobody needs a token. A browser lets any page send a plain
+        POST, whose reply it may not read, and open a WebSocket, over which CORS has no say
+        (RFC 6455 section 10.2): both would be paid with the upstream's key.
+        """
+        origin, allowed = exchange.header(b"origin"), self.config.cors.origins
+        if origin is None or {"*", origin} & {*allowed}:
+            return
+        if origin.partition("://")[2] != exchange.header(b"host"):
+            raise ApiError(403, "pages of this origin may not call: see cors.origins")
 
     async def turn(self, exchange: Exchange, api: Api, fault: Fault) -> tuple[Turn, Caller]:
         """

@@ -49,7 +49,6 @@ class Sockets:
         await exchange.receive()
         try:
             exchange.check_headers(self.core.config.limits)
-            self._check_origin(exchange)
             caller = self.core.caller(exchange)
             self._check_room()
         except ApiError as error:
@@ -70,17 +69,6 @@ class Sockets:
         self.stopping = True
         for connection in self.open:
             connection.end(*_STOPPING)
-
-    def _check_origin(self, exchange: Exchange) -> None:
-        """
-        Refuse another site's page where nobody needs a token: browsers let any page connect, and
-        read what comes (CORS has no say over WebSockets, RFC 6455 section 10.2).
-        """
-        origin, allowed = exchange.header(b"origin"), self.core.config.cors.origins
-        if origin is None or not self.core.auth.open or {"*", origin} & {*allowed}:
-            return
-        if origin.partition("://")[2] != exchange.header(b"host"):
-            raise ApiError(403, "pages of this origin may not call: see cors.origins")
 
     def _check_room(self) -> None:
         if len(self.open) >= self.core.config.limits.sockets:

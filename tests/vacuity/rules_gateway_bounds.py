@@ -70,6 +70,21 @@ MUTATIONS: list[Mutation] = [
         (f"{_WAYS}::test_passing_streams_that_break_open_the_breaker", "-k", "chat"),
     ),
     Mutation(
+        "gateway: another site's page gets a socket",
+        f"{_IN}/core.py",
+        'if origin.partition("://")[2] != exchange.header(b"host"):',
+        'if origin.partition("://")[2] == "":',
+        (f"{_STATE}::test_a_page_of_another_site_gets_no_socket_and_no_reply_without_a_token",),
+    ),
+    Mutation(
+        "gateway: any page may spend the upstream's key",
+        f"{_IN}/core.py",
+        "        if self.auth.open and not basic:  # the status page's form has a token of its own\n"
+        "            self._check_origin(exchange)\n",
+        "",
+        ("tests/gateway/test_state.py", "-k", "page_of_another_site"),
+    ),
+    Mutation(
         "gateway: bare events stay bare",
         f"{_IN}/flowing.py",
         "stream.bare = is_bare(",
@@ -82,13 +97,6 @@ MUTATIONS: list[Mutation] = [
         "self.thought.setdefault(index, []).append(text)",
         "self.thought.setdefault(index, [])",
         (f"{_PROMOTING}::test_an_answer_that_was_only_thought_is_said", "-k", "chat"),
-    ),
-    Mutation(
-        "gateway: another site's page gets a socket",
-        f"{_IN}/socket.py",
-        'if origin.partition("://")[2] != exchange.header(b"host"):',
-        'if origin.partition("://")[2] == "":',
-        (f"{_STATE}::test_a_page_of_another_site_gets_no_socket_without_a_token",),
     ),
     Mutation(
         "gateway: packed vectors are plain",
