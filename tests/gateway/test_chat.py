@@ -250,3 +250,18 @@ def test_another_clients_key_learns_nothing_from_a_refusal(refusing: RefusingEnd
             for key in ("one", "one", "two")
         ]
     assert spent == ["2", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"), [("https://evil.example", 403), ("null", 403), ("", 200)]
+)
+def test_a_page_of_another_site_asks_nothing_without_a_token(
+    gateway: Running, served: Upstream, origin: str, status: int
+) -> None:
+    before = len(served.asked)
+    blind = {"origin": origin or gateway.url, "content-type": "text/plain"}
+    sent = gateway.client.post(
+        "/v1/chat/completions", content=json.dumps(chat("text")), headers=blind
+    )
+    assert sent.status_code == status
+    assert (len(served.asked) > before) is (status == 200)

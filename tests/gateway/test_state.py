@@ -16,7 +16,7 @@ from werkzeug import Request, Response
 from structguard.gateway.resource import Started
 from tests.gateway.conformance import check, check_resource, check_stream
 from tests.gateway.upstream import Upstream, upstream
-from tests.gateway.world import Running, chat, response, running, settings
+from tests.gateway.world import Running, response, running, settings
 
 Json = dict[str, Any]
 
@@ -194,13 +194,11 @@ def test_a_page_of_another_site_gets_no_socket_and_no_reply_without_a_token(
 ) -> None:
     cors, before = {"origins": ["https://app.example"]}, len(served.asked)
     with running(settings(served.base_url, cors=cors)) as gateway:
-        for path, body in (
-            ("/v1/responses", response("text")),
-            ("/v1/chat/completions", chat("text")),
-        ):
-            blind = {"origin": origin or gateway.url, "content-type": "text/plain"}
-            sent = gateway.client.post(path, content=json.dumps(body), headers=blind)
-            assert sent.status_code == {101: 200}.get(status, status)
+        blind = {"origin": origin or gateway.url, "content-type": "text/plain"}
+        sent = gateway.client.post(
+            "/v1/responses", content=json.dumps(response("text")), headers=blind
+        )
+        assert sent.status_code == {101: 200}.get(status, status)
         assert (len(served.asked) > before) is (status == 101)
         url, got = gateway.url.replace("http", "ws") + "/v1/responses", 101
         try:
