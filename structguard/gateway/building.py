@@ -17,8 +17,9 @@ from structguard.memo import Memo, endpoint_id
 from structguard.options import Policy, RetryOptions
 from structguard.providers import Anthropic, Bedrock, Google, OpenAI, OpenAICompat
 from structguard.providers.anthropic import BASE_URL as ANTHROPIC_URL
+from structguard.providers.endpoints import Endpoints
 from structguard.providers.openai import BASE_URL as OPENAI_URL
-from structguard.providers.routes import Endpoints, OpenAIApi
+from structguard.providers.routes import OpenAIApi
 from structguard.providers.settings import Common, bearer
 from structguard.service import Provider
 from structguard.types import Api

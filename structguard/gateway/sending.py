@@ -18,8 +18,8 @@ from structguard.gateway.whole import Whole, is_sound, read
 from structguard.http import ExchangeFailed, Response, Transport
 from structguard.options import Policy
 from structguard.providers.call import Fault
+from structguard.providers.endpoints import Endpoints
 from structguard.providers.exchange import fault_of, redirect_of
-from structguard.providers.routes import Endpoints
 from structguard.refusal import detect_refusal
 from structguard.types import Completion, Failure, Format
 from structguard.wire.base import BadReply, Wire

@@ -7,11 +7,11 @@ Source: Anthropic API reference; spec wire "Providers".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Self, Unpack
 
 from structguard.http.urls import join
 from structguard.memo import endpoint_id
+from structguard.providers.base import BaseProvider
 from structguard.providers.routes import FixedRouter, ignore_api
 from structguard.providers.settings import (
     TIMEOUT,
@@ -25,9 +25,6 @@ from structguard.providers.settings import (
     read_network,
     read_seconds,
 )
-from structguard.refusal import RequestFacts
-from structguard.service import EventStream, Status
-from structguard.types import Api, Completion, Request
 from structguard.wire import messages
 from structguard.wire.base import WireOptions
 
@@ -36,7 +33,7 @@ VERSION = "2023-06-01"
 _MISSING = "no API key: pass api_key, or set ANTHROPIC_API_KEY"
 
 
-class Anthropic:
+class Anthropic(BaseProvider):
     """
     Anthropic's own API.
 
@@ -58,20 +55,19 @@ class Anthropic:
         **common: Unpack[Common],
     ) -> None:
         settings = checked_common(type(self), common)
-        self._url = checked_base(base_url)
+        url = checked_base(base_url)
         key = checked_key(api_key)
         has_key = key is not None or {"x-api-key", "authorization"} & settings.headers.keys()
         self.missing_credential: bool = not has_key  # a chain leaves such a fallback out
-        self._base_url = endpoint_id(self._url)
-        ignore_api(api, "messages", f"Anthropic at {self._base_url}", settings.observer)
-        self._engine = settings.engine(
-            self._base_url,
-            FixedRouter(
-                wire=messages, base_url=self._url, options=settings.options, models=models or {}
-            ),
+        name = endpoint_id(url)
+        ignore_api(api, "messages", f"Anthropic at {name}", settings.observer)
+        engine = settings.engine(
+            name,
+            FixedRouter(wire=messages, base_url=url, options=settings.options, models=models or {}),
             None if has_key else missing(_MISSING),
             {"anthropic-version": version, **({"x-api-key": key} if key else {})},
         )
+        super().__init__(engine, messages, base_url=url, models_url=join(url, "/v1/models"))
 
     @classmethod
     def from_env(cls, **common: Unpack[Common]) -> Self:
@@ -86,57 +82,3 @@ class Anthropic:
             version=read(env, "ANTHROPIC_API_VERSION") or VERSION,
             **common,
         )
-
-    @property
-    def id(self) -> str:
-        """Its name in memo, events and errors."""
-        return self._engine.id
-
-    @property
-    def base_url(self) -> str:
-        """The endpoint as the memo names it: `host[:port][/path]`."""
-        return self._base_url
-
-    @property
-    def attempts(self) -> int:
-        """How often a call is sent at most when the request does not say."""
-        return self._engine.retry.attempts
-
-    def api_for(self, model: str | None, /) -> Api:
-        """Always messages."""
-        del model
-        return "messages"
-
-    def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
-        """What a request carries as it would be sent: `tools_first` may leave the format out."""
-        return self._engine.facts_of(request, stream=stream)
-
-    async def complete(self, request: Request, /) -> Completion:
-        """The whole reply. Raises ProviderError."""
-        return await self._engine.complete(request)
-
-    def stream(self, request: Request, /) -> EventStream:
-        """The events of one reply; see `service.OpenStream`."""
-        return self._engine.stream(request)
-
-    async def status(self) -> Status:
-        """Health by GET /v1/models; never raises."""
-        return await self._engine.status(join(self._url, "/v1/models"), messages)
-
-    async def aclose(self) -> None:
-        """Close its connections; a transport of the caller's own stays open."""
-        await self._engine.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    def __repr__(self) -> str:
-        return f"Anthropic(id={self.id!r})"

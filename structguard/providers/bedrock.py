@@ -7,12 +7,12 @@ Source: Amazon Bedrock Runtime API reference; spec wire "Providers".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Self, Unpack
 
 from structguard.http.urls import join
 from structguard.memo import endpoint_id
 from structguard.providers.aws import AwsKeys, Signer, event_feed, require_botocore
+from structguard.providers.base import BaseProvider
 from structguard.providers.routes import FixedRouter, ignore_api
 from structguard.providers.settings import (
     TIMEOUT,
@@ -26,16 +26,13 @@ from structguard.providers.settings import (
     read_network,
     read_seconds,
 )
-from structguard.refusal import RequestFacts
-from structguard.service import EventStream, Status
-from structguard.types import Api, Completion, Request
 from structguard.wire import converse
 from structguard.wire.base import WireOptions
 
 _STREAM = "application/vnd.amazon.eventstream"
 
 
-class Bedrock:
+class Bedrock(BaseProvider):
     """
     Amazon Bedrock in one region.
 
@@ -67,23 +64,20 @@ class Bedrock:
         key = checked_key(api_key)
         if sum(given is not None for given in (key, keys, profile)) > 1:
             raise ValueError("give one of api_key, keys and profile")
-        self._url = checked_base(base_url or _url(region))
-        self._models_url = join(
-            self._url if base_url else f"https://bedrock.{region}.amazonaws.com",
-            "/foundation-models",
-        )
-        self._base_url = endpoint_id(self._url)
-        ignore_api(api, "converse", f"Bedrock at {self._base_url}", settings.observer)
-        self._engine = settings.engine(
-            self._base_url,
-            FixedRouter(
-                wire=converse, base_url=self._url, options=settings.options, models=models or {}
-            ),
+        url = checked_base(base_url or _url(region))
+        name = endpoint_id(url)
+        ignore_api(api, "converse", f"Bedrock at {name}", settings.observer)
+        engine = settings.engine(
+            name,
+            FixedRouter(wire=converse, base_url=url, options=settings.options, models=models or {}),
             None if key else Signer(region, keys=keys, profile=profile),
             bearer(key) if key else None,
             feed=event_feed,
             stream_accept=_STREAM,
         )
+        control = url if base_url else f"https://bedrock.{region}.amazonaws.com"
+        models_url = join(control, "/foundation-models")
+        super().__init__(engine, converse, base_url=url, models_url=models_url)
 
     @classmethod
     def from_env(cls, **common: Unpack[Common]) -> Self:
@@ -107,60 +101,6 @@ class Bedrock:
             base_url=base_url,
             **common,
         )
-
-    @property
-    def id(self) -> str:
-        """Its name in memo, events and errors."""
-        return self._engine.id
-
-    @property
-    def base_url(self) -> str:
-        """The endpoint as the memo names it: `host[:port][/path]`."""
-        return self._base_url
-
-    @property
-    def attempts(self) -> int:
-        """How often a call is sent at most when the request does not say."""
-        return self._engine.retry.attempts
-
-    def api_for(self, model: str | None, /) -> Api:
-        """Always converse."""
-        del model
-        return "converse"
-
-    def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
-        """What a request carries as it would be sent: `tools_first` may leave the format out."""
-        return self._engine.facts_of(request, stream=stream)
-
-    async def complete(self, request: Request, /) -> Completion:
-        """The whole reply. Raises ProviderError."""
-        return await self._engine.complete(request)
-
-    def stream(self, request: Request, /) -> EventStream:
-        """The events of one reply; see `service.OpenStream`."""
-        return self._engine.stream(request)
-
-    async def status(self) -> Status:
-        """Health by listing the foundation models; never raises."""
-        return await self._engine.status(self._models_url, converse)
-
-    async def aclose(self) -> None:
-        """Close its connections; a transport of the caller's own stays open."""
-        await self._engine.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    def __repr__(self) -> str:
-        return f"Bedrock(id={self.id!r})"
 
 
 def _url(region: str | None) -> str:

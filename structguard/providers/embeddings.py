@@ -61,6 +61,39 @@ async def embed(
     return replace(reply, provider=engine.id, requests=requests)
 
 
+async def openai_embed(
+    engine: Engine,
+    wire: Wire,
+    url: str,
+    given: str | Sequence[str],
+    *,
+    model: str,
+    dimensions: int | None,
+    user: str | None,
+    encoding: Encoding,
+    timeout: float | None,  # noqa: ASYNC109  the call's budget, as in Request
+) -> Embeddings:
+    """`embed` over OpenAI's endpoint; optional fields are only in the body when set."""
+    optional = {"dimensions": dimensions, "user": user}
+    body = {
+        "model": model,
+        "input": texts(given),
+        "encoding_format": encoding,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+    return await embed(
+        engine,
+        wire,
+        url,
+        body,
+        _openai_reply,
+        given=given,
+        model=model,
+        timeout=timeout,
+        user=user,
+    )
+
+
 def texts(given: str | Sequence[str]) -> list[str]:
     """
     The texts to embed.
@@ -74,25 +107,7 @@ def texts(given: str | Sequence[str]) -> list[str]:
     return listed
 
 
-def openai_body(
-    given: str | Sequence[str],
-    *,
-    model: str,
-    dimensions: int | None,
-    user: str | None,
-    encoding: Encoding,
-) -> dict[str, object]:
-    """The body of a request; optional fields are only there when set."""
-    optional = {"dimensions": dimensions, "user": user}
-    return {
-        "model": model,
-        "input": texts(given),
-        "encoding_format": encoding,
-        **{name: value for name, value in optional.items() if value is not None},
-    }
-
-
-def openai_reply(raw: bytes, headers: Headers) -> Embeddings:
+def _openai_reply(raw: bytes, headers: Headers) -> Embeddings:
     """
     The vectors, ordered by their index.
 

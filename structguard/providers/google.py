@@ -7,12 +7,12 @@ Source: Gemini API and Vertex AI references; spec wire "Providers".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Self, Unpack
 from urllib.parse import quote
 
 from structguard.http.urls import join
 from structguard.memo import endpoint_id
+from structguard.providers.base import BaseProvider
 from structguard.providers.credentials import Credentials
 from structguard.providers.embeddings import (
     Embeddings,
@@ -44,9 +44,7 @@ from structguard.providers.vertex import (
     project_of,
     require_google_auth,
 )
-from structguard.refusal import RequestFacts
-from structguard.service import EventStream, Status
-from structguard.types import Api, Completion, Request, as_mapping, as_sequence
+from structguard.types import as_mapping, as_sequence
 from structguard.wire import generate_content
 from structguard.wire.base import WireOptions
 
@@ -54,7 +52,7 @@ BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 _MISSING = "no API key: pass api_key, or set GEMINI_API_KEY (or VERTEX_AI_LOCATION for Vertex)"
 
 
-class Google:
+class Google(BaseProvider):
     """
     The Gemini API, or Vertex when a `location` is given.
 
@@ -86,8 +84,8 @@ class Google:
             raise ValueError("project and credentials are Vertex's: name its location too")
         default = BASE_URL if location is None else _vertex_url(location, project, key)
         self._url = checked_base(base_url or default)
-        self._base_url = endpoint_id(self._url)
-        ignore_api(api, "generate_content", f"Google at {self._base_url}", settings.observer)
+        name = endpoint_id(self._url)
+        ignore_api(api, "generate_content", f"Google at {name}", settings.observer)
         authorise: Authorise | None = None
         if self._vertex:
             require_google_auth()
@@ -96,8 +94,8 @@ class Google:
         self.missing_credential: bool = no_key and not self._vertex  # a chain leaves it out
         if self.missing_credential:
             authorise = missing(_MISSING)
-        self._engine = settings.engine(
-            self._base_url,
+        engine = settings.engine(
+            name,
             FixedRouter(
                 wire=generate_content,
                 base_url=self._url,
@@ -107,6 +105,8 @@ class Google:
             authorise,
             {"x-goog-api-key": key} if key else None,
         )
+        models_url = _models_url(self._url)
+        super().__init__(engine, generate_content, base_url=self._url, models_url=models_url)
 
     @classmethod
     def from_env(cls, **common: Unpack[Common]) -> Self:
@@ -135,38 +135,6 @@ class Google:
             **common,
         )
 
-    @property
-    def id(self) -> str:
-        """Its name in memo, events and errors."""
-        return self._engine.id
-
-    @property
-    def base_url(self) -> str:
-        """The endpoint as the memo names it: `host[:port][/path]`."""
-        return self._base_url
-
-    @property
-    def attempts(self) -> int:
-        """How often a call is sent at most when the request does not say."""
-        return self._engine.retry.attempts
-
-    def api_for(self, model: str | None, /) -> Api:
-        """Always generate_content."""
-        del model
-        return "generate_content"
-
-    def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
-        """What a request carries as it would be sent: `tools_first` may leave the format out."""
-        return self._engine.facts_of(request, stream=stream)
-
-    async def complete(self, request: Request, /) -> Completion:
-        """The whole reply. Raises ProviderError."""
-        return await self._engine.complete(request)
-
-    def stream(self, request: Request, /) -> EventStream:
-        """The events of one reply; see `service.OpenStream`."""
-        return self._engine.stream(request)
-
     async def embed(
         self,
         texts: str | Sequence[str],
@@ -189,28 +157,6 @@ class Google:
             model=name,
             timeout=timeout,
         )
-
-    async def status(self) -> Status:
-        """Health by listing the models; never raises."""
-        return await self._engine.status(_models_url(self._url), generate_content)
-
-    async def aclose(self) -> None:
-        """Close its connections; a transport of the caller's own stays open."""
-        await self._engine.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    def __repr__(self) -> str:
-        return f"Google(id={self.id!r})"
 
 
 def _vertex_url(location: str, project: str | None, key: str | None) -> str:

@@ -8,14 +8,14 @@ Source: OpenAI API reference; spec wire "Providers".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Self, Unpack
 from urllib.parse import urlsplit
 
 from structguard.events import OptionIgnored
 from structguard.http.urls import join
 from structguard.memo import endpoint_id
-from structguard.providers.embeddings import Embeddings, Encoding, embed, openai_body, openai_reply
+from structguard.providers.base import BaseProvider
+from structguard.providers.embeddings import Embeddings, Encoding, openai_embed
 from structguard.providers.routes import FixedRouter
 from structguard.providers.settings import (
     TIMEOUT,
@@ -30,9 +30,6 @@ from structguard.providers.settings import (
     read_network,
     read_seconds,
 )
-from structguard.refusal import RequestFacts
-from structguard.service import EventStream, Status
-from structguard.types import Api, Completion, Request
 from structguard.wire import responses
 from structguard.wire.base import WireOptions
 
@@ -40,7 +37,7 @@ BASE_URL = "https://api.openai.com/v1"
 _OWN_HOSTS = ("openai.com", "openai.azure.com", "cognitiveservices.azure.com", "ai.azure.com")
 
 
-class OpenAI:
+class OpenAI(BaseProvider):
     """
     OpenAI's own API.
 
@@ -68,19 +65,21 @@ class OpenAI:
             **(bearer(key) if key else {}),
             **({"openai-organization": organization} if organization else {}),
         }
-        self._base_url = endpoint_id(self._url)
-        self._engine = settings.engine(
-            self._base_url,
+        name = endpoint_id(self._url)
+        engine = settings.engine(
+            name,
             FixedRouter(
                 wire=responses, base_url=self._url, options=settings.options, models=models or {}
             ),
             None if has_key else missing("no API key: pass api_key, or set OPENAI_API_KEY"),
             secret,
         )
+        models_url = join(self._url, "/models")
+        super().__init__(engine, responses, base_url=self._url, models_url=models_url)
         if not _is_own(self._url):
             settings.observer(
                 OptionIgnored(
-                    where=f"OpenAI at {self._base_url}",
+                    where=f"OpenAI at {name}",
                     option="Chat Completions",
                     reason="this provider asks over the Responses API only; for a compatible"
                     " server use OpenAICompat",
@@ -101,38 +100,6 @@ class OpenAI:
             **common,
         )
 
-    @property
-    def id(self) -> str:
-        """Its name in memo, events and errors."""
-        return self._engine.id
-
-    @property
-    def base_url(self) -> str:
-        """The endpoint as the memo names it: `host[:port][/path]`."""
-        return self._base_url
-
-    @property
-    def attempts(self) -> int:
-        """How often a call is sent at most when the request does not say."""
-        return self._engine.retry.attempts
-
-    def api_for(self, model: str | None, /) -> Api:
-        """Always responses."""
-        del model
-        return "responses"
-
-    def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
-        """What a request carries as it would be sent: `tools_first` may leave the format out."""
-        return self._engine.facts_of(request, stream=stream)
-
-    async def complete(self, request: Request, /) -> Completion:
-        """The whole reply. Raises ProviderError."""
-        return await self._engine.complete(request)
-
-    def stream(self, request: Request, /) -> EventStream:
-        """The events of one reply; see `service.OpenStream`."""
-        return self._engine.stream(request)
-
     async def embed(
         self,
         texts: str | Sequence[str],
@@ -144,41 +111,17 @@ class OpenAI:
         timeout: float | None = None,  # noqa: ASYNC109  the call's budget in seconds, as in Request
     ) -> Embeddings:
         """One vector a text. Raises ProviderError."""
-        body = openai_body(texts, model=model, dimensions=dimensions, user=user, encoding=encoding)
-        url = join(self._url, "/embeddings")
-        return await embed(
+        return await openai_embed(
             self._engine,
             responses,
-            url,
-            body,
-            openai_reply,
-            given=texts,
+            join(self._url, "/embeddings"),
+            texts,
             model=model,
-            timeout=timeout,
+            dimensions=dimensions,
             user=user,
+            encoding=encoding,
+            timeout=timeout,
         )
-
-    async def status(self) -> Status:
-        """Health by GET /models; never raises."""
-        return await self._engine.status(join(self._url, "/models"), responses)
-
-    async def aclose(self) -> None:
-        """Close its connections; a transport of the caller's own stays open."""
-        await self._engine.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    def __repr__(self) -> str:
-        return f"OpenAI(id={self.id!r})"
 
 
 def _is_own(url: str) -> bool:

@@ -8,17 +8,18 @@ Source: spec api-choice, spec wire "Providers".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Final, Self, Unpack
 
 from structguard.http import transport_of_client
 from structguard.memo import Memo, endpoint_id
+from structguard.providers.base import BaseProvider
 from structguard.providers.credentials import Credentials, CredentialsCallable
-from structguard.providers.embeddings import Embeddings, Encoding, embed, openai_body, openai_reply
+from structguard.providers.embeddings import Embeddings, Encoding, openai_embed
+from structguard.providers.endpoints import Endpoints
 from structguard.providers.lookup import Lookup
 from structguard.providers.routes import (
     ApiRouter,
-    Endpoints,
     ModelOptions,
     OpenAIApi,
     checked_api,
@@ -36,16 +37,14 @@ from structguard.providers.settings import (
     read_network,
     read_seconds,
 )
-from structguard.refusal import RequestFacts
-from structguard.service import EventStream, Status
-from structguard.types import Api, Completion, Request
+from structguard.types import Api
 from structguard.wire import chat, responses
 from structguard.wire.base import Wire
 
 WIRES: Final[Mapping[Api, Wire]] = MappingProxyType({"chat": chat, "responses": responses})
 
 
-class OpenAICompat:
+class OpenAICompat(BaseProvider):
     """
     An OpenAI-compatible endpoint.
 
@@ -90,12 +89,12 @@ class OpenAICompat:
             raise ValueError("give api_key or credentials, not both")
         settings = checked_common(type(self), common)
         self._endpoints = endpoints = _endpoints(base_url, responses_endpoint)
-        self._base_url = endpoint_id(endpoints.base_url)
-        name = settings.id or self._base_url
+        own_id = endpoint_id(endpoints.base_url)
+        name = settings.id or own_id
         explicit = checked_api(api, "api")
-        self._router = ApiRouter(
+        router = ApiRouter(
             id=name,
-            memo_url=self._base_url,
+            memo_url=own_id,
             endpoints=endpoints,
             wires=WIRES,
             memo=Memo() if memo is None else memo,
@@ -103,15 +102,17 @@ class OpenAICompat:
             explicit=explicit,
             models=_checked_models(models or {}, endpoints, explicit),
             options=settings.options,
-            lookup=_lookup(settings, self._base_url) if discover else None,
+            lookup=_lookup(settings, own_id) if discover else None,
         )
-        self._engine = settings.engine(
+        engine = settings.engine(
             name,
-            self._router,
+            router,
             Credentials(credentials, scheme=bearer, clock=settings.clock) if credentials else None,
             bearer(key) if key else None,
         )
-        self._router.asker = self._engine
+        router.asker = engine
+        models_url = endpoints.beside("/models")
+        super().__init__(engine, chat, base_url=endpoints.base_url, models_url=models_url)
 
     @classmethod
     def from_env(
@@ -143,37 +144,6 @@ class OpenAICompat:
             **common,
         )
 
-    @property
-    def id(self) -> str:
-        """Its name in memo, events and errors."""
-        return self._engine.id
-
-    @property
-    def base_url(self) -> str:
-        """The endpoint as the memo names it: `host[:port][/path]`."""
-        return self._base_url
-
-    @property
-    def attempts(self) -> int:
-        """How often a call is sent at most when the request does not say."""
-        return self._engine.retry.attempts
-
-    def api_for(self, model: str | None, /) -> Api:
-        """The wire API of a model as far as it is known without asking the endpoint."""
-        return self._router.api_for(model)
-
-    def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
-        """What a request carries as it would be sent: `tools_first` may leave the format out."""
-        return self._engine.facts_of(request, stream=stream)
-
-    async def complete(self, request: Request, /) -> Completion:
-        """The whole reply. Raises ProviderError."""
-        return await self._engine.complete(request)
-
-    def stream(self, request: Request, /) -> EventStream:
-        """The events of one reply; see `service.OpenStream`."""
-        return self._engine.stream(request)
-
     async def embed(
         self,
         texts: str | Sequence[str],
@@ -185,41 +155,17 @@ class OpenAICompat:
         timeout: float | None = None,  # noqa: ASYNC109  the call's budget in seconds, as in Request
     ) -> Embeddings:
         """One vector a text. Raises ProviderError."""
-        body = openai_body(texts, model=model, dimensions=dimensions, user=user, encoding=encoding)
-        url = self._endpoints.beside("/embeddings", model)
-        return await embed(
+        return await openai_embed(
             self._engine,
             chat,
-            url,
-            body,
-            openai_reply,
-            given=texts,
+            self._endpoints.beside("/embeddings", model),
+            texts,
             model=model,
-            timeout=timeout,
+            dimensions=dimensions,
             user=user,
+            encoding=encoding,
+            timeout=timeout,
         )
-
-    async def status(self) -> Status:
-        """Health by GET /models; never raises."""
-        return await self._engine.status(self._endpoints.beside("/models"), chat)
-
-    async def aclose(self) -> None:
-        """Close its connections; a caller's own client, transport and memo stay open."""
-        await self._engine.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    def __repr__(self) -> str:
-        return f"OpenAICompat(id={self.id!r})"
 
 
 def _endpoints(base_url: str | None, responses: str | None) -> Endpoints:

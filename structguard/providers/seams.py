@@ -32,6 +32,10 @@ class Authorise(Protocol):
 class Router(Protocol):
     """Says where a call goes; providers with one wire have one answer."""
 
+    def api_for(self, model: str | None, /) -> Api:
+        """The wire API of a model, as far as it is known without asking anybody."""
+        ...
+
     def dialect(self, model: str, /) -> tuple[Api, WireOptions]:
         """How a model is asked, as far as it is known without asking anybody."""
         ...

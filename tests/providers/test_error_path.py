@@ -419,5 +419,5 @@ async def test_a_key_in_the_query_of_the_base_url_is_never_shown(httpserver: HTT
     async with OpenAICompat(url, observer=seen) as provider:
         with pytest.raises(ProviderError, match="redirects to https://elsewhere/v1;") as caught:
             await provider.complete(ask())
-        shown = f"{caught.value!r} {caught.value.failure} {seen.events} {provider._router}"
+        shown = f"{caught.value!r} {caught.value.failure} {seen.events} {provider._engine.router}"
     assert secret not in shown

@@ -249,5 +249,5 @@ def test_no_repr_shows_a_key() -> None:
     transport = Httpx2Transport()
     opened = OpenAI("sk-topsecret-1234", headers={"x": "topsecret"}, transport=transport)
     compat = OpenAICompat("http://h.invalid/v1", api_key="sk-topsecret-1234")
-    shown = f"{opened!r} {opened._engine!r} {compat!r} {compat._engine!r} {compat._router!r}"
+    shown = f"{opened!r} {opened._engine!r} {compat!r} {compat._engine!r} {compat._engine.router!r}"
     assert "topsecret" not in shown

@@ -11,6 +11,7 @@ EXCHANGE = "structguard/providers/exchange.py"
 STREAMING = "structguard/providers/streaming.py"
 CREDENTIALS = "structguard/providers/credentials.py"
 LOOKUP = "structguard/providers/lookup.py"
+ENDPOINTS = "structguard/providers/endpoints.py"
 ROUTES = "structguard/providers/routes.py"
 SETTINGS = "structguard/providers/settings.py"
 HTTPX2 = "structguard/http/via_httpx2.py"
@@ -257,7 +258,7 @@ MUTATIONS: list[Mutation] = [
     ),
     Mutation(
         "api choice: a chat URL's query goes to the Responses API",
-        ROUTES,
+        ENDPOINTS,
         "return not placeholders(self.base_url) and not query_of_chat",
         "return not placeholders(self.base_url)",
         _tests("api_choice", "a_url_nobody_can_derive_is_a_configuration_error"),
