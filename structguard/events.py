@@ -26,6 +26,7 @@ class RefusalRemembered:
     refusal: Refusal
     expires_in: float | None  # seconds; None = never
     advice: str = ""  # what a schema would have to change, if that is known
+    store: str = ""  # the URL of the memo that holds it, secrets masked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

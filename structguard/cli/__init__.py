@@ -21,12 +21,12 @@ from typing import cast
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
-        "demo": "watch a refused call being rescued, remembered and read",
-        "detect": "is this error answer a refusal of the format?",
-        "parse": "read the value out of what a model wrote",
-        "memo": "look at, forget or add to what endpoints are known to refuse",
-        "probe": "ask an endpoint what it can do",
-        "serve": "run the gateway",
+        "demo": "watch a refused call being rescued, remembered and read, on this machine only",
+        "detect": "tell whether an error response refuses the response format",
+        "parse": "extract the JSON value from a model's answer",
+        "memo": "list, forget or add what endpoints are known to refuse",
+        "probe": "find out which formats an endpoint supports",
+        "serve": "run the gateway: an HTTP server that guards clients in any language",
     }
 )
 """Every command with its line in the help; one whose module is not installed is not offered."""
@@ -41,11 +41,11 @@ examples:
   structguard COMMAND --help
 
 exit codes:
-  0    done
-  1    the command's own "no": nothing matched, not a refusal, no value
-  2    wrong usage, an optional package is missing, or a file (the output too) fails
+  0    success
+  1    a negative result: nothing matched, not a refusal, no value found
+  2    wrong usage, a missing optional package, or a file that cannot be read or written
   130  interrupted
-  141  the reader of the output went away
+  141  the program reading the output exited
 """
 
 
@@ -98,7 +98,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=_Version, help="show the version and leave")
+    parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     asked = next((word for word in arguments if not word.startswith("-")), None)
     for name, about in COMMANDS.items():

@@ -28,7 +28,7 @@ examples:
   structguard demo --no-color
 
 exit codes:
-  0  all went as it should
+  0  everything went as expected
   1  something did not
 """
 
@@ -37,14 +37,15 @@ def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
     demo = subparsers.add_parser(
         "demo",
-        help="watch a refused call being rescued, remembered and read",
-        description="Start a loopback endpoint that refuses, call it with the openai client, and show"
-        " step by step what went over the wire, what was remembered and the parsed value.",
+        help="watch a refused call being rescued, remembered and read, on this machine only",
+        description="Start an endpoint on this machine that refuses formats, call it with the openai"
+        " client,\nand show step by step what went over the wire, what was remembered and the"
+        " parsed value.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    demo.add_argument("--json", action="store_true", help="print JSON")
-    demo.add_argument("--no-color", action="store_true", help="no colour, even on a terminal")
+    demo.add_argument("--json", action="store_true", help="print the result as JSON")
+    demo.add_argument("--no-color", action="store_true", help="print no colour, even on a terminal")
     demo.set_defaults(run=run)
 
 
@@ -70,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
 def _print_opening(console: Console) -> None:
     console.line("structguard demo", "bold")
     console.wrapped(
-        "A loopback endpoint with the bodies of real ones, the openai client, a memo on disk."
-        " Nothing leaves this machine.",
+        "A local endpoint that answers with real error bodies, the openai client, and a memo on"
+        " disk. Nothing leaves this machine.",
         "dim",
     )
 
@@ -108,7 +109,7 @@ def _print_exchange(console: Console, exchange: Exchange) -> None:
 
 
 def _print_summary(console: Console, scenes: Sequence[Scene]) -> None:
-    console.heading("In short")
+    console.heading("Summary")
     rows = [
         [
             scene.title,
@@ -121,4 +122,4 @@ def _print_summary(console: Console, scenes: Sequence[Scene]) -> None:
     ]
     console.table(["step", "requests", "outcome", "read as", "enforced"], rows)
     console.line()
-    console.line("Now yours:  client = structguard.wrap(client)", "bold")
+    console.line("Your turn:  client = structguard.wrap(client)", "bold")

@@ -34,7 +34,7 @@ examples:
 
 exit codes:
   0  the format was refused
-  1  not a refusal of the format
+  1  the format was not refused
   2  wrong usage, or the file cannot be read
 """
 
@@ -55,35 +55,37 @@ _CONSEQUENCES = {
         "send once more without the format; when that succeeds, remember it for five minutes"
     ),
 }
-_NOTHING = "hand the error on untouched, after this one request"
+_NOTHING = "pass the error on unchanged, after this one request"
 
 
 def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
     parser = subparsers.add_parser(
         "detect",
-        help="tell whether an error answer refuses the response format",
+        help="tell whether an error response refuses the response format",
         description=(
-            "Tell whether an error answer refuses the response format, by which rule, and what the "
-            "guard would do."
+            "Tell whether an error response refuses the response format, which rule says so, and\n"
+            "what the guard would do."
         ),
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--status", type=int, required=True, help="the HTTP status of the answer")
+    parser.add_argument(
+        "--status", type=int, required=True, help="HTTP status of the error response"
+    )
     parser.add_argument(
         "--sent",
         choices=("json_schema", "json_object"),
         default="json_schema",
-        help="the format the request carried (default: json_schema)",
+        help="response format that the request carried (default: json_schema)",
     )
     parser.add_argument(
-        "--api", choices=_APIS, default="chat", help="the wire API of the request (default: chat)"
+        "--api", choices=_APIS, default="chat", help="API that the request used (default: chat)"
     )
     for flag in ("tools", "stream", "reasoning"):
         parser.add_argument(f"--{flag}", action="store_true", help=f"the request carried {flag}")
     parser.add_argument(
-        "--unnamed", action="store_true", help="also take 400 and 422 bodies that say nothing"
+        "--unnamed", action="store_true", help="also accept 400 and 422 bodies that give no reason"
     )
     parser.add_argument(
         "--also-status",
@@ -91,11 +93,15 @@ def register(subparsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="N",
-        help="also take this status, for servers that refuse with it; may be repeated",
+        help="also accept this status, for servers that refuse with it; may be repeated",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help="the body; - is standard input"
+        "file",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help="file with the response body (default: standard input)",
     )
     parser.set_defaults(run=run)
 

@@ -46,8 +46,8 @@ def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
     memo = subparsers.add_parser(
         "memo",
-        help="look at, forget or add to what endpoints are known to refuse",
-        description="Look at, forget or add to what endpoints are known to refuse.",
+        help="list, forget or add what endpoints are known to refuse",
+        description="List, forget or add what endpoints are known to refuse.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -56,12 +56,12 @@ def register(subparsers: Subparsers) -> None:
     shared.add_argument(
         "--memo",
         metavar="URL",
-        help="disk: for the user's cache directory (the default), disk:PATH or redis://HOST",
+        help="where the memo is: disk: (your cache directory, the default), disk:PATH or redis://HOST",
     )
-    shared.add_argument("--json", action="store_true", help="print JSON")
+    shared.add_argument("--json", action="store_true", help="print the result as JSON")
     chosen = argparse.ArgumentParser(add_help=False)
-    chosen.add_argument("--provider", help="only this provider id, or base URL")
-    chosen.add_argument("--model", help="only this model")
+    chosen.add_argument("--provider", help="only entries of this provider id or base URL")
+    chosen.add_argument("--model", help="only entries of this model")
 
     def action(name: str, about: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
         described = f"{about[0].upper()}{about[1:]}."
@@ -69,31 +69,44 @@ def register(subparsers: Subparsers) -> None:
             name, parents=[shared, *parents], help=about, description=described
         )
 
-    action("list", "what is remembered, with the reason and the expiry of each entry", chosen)
-    forget = action("forget", "forget entries, so that the format is tried again", chosen)
+    action("list", "show what is remembered, with the reason and the expiry of each entry", chosen)
+    forget = action(
+        "forget", "forget entries, so that the next call tries the format again", chosen
+    )
     forget.add_argument("--all", action="store_true", help="forget everything")
-    _register_add(action("add", "add what is known beforehand, so that no call has to find out"))
-    action("path", "where the memo is kept")
+    _register_add(action("add", "add what you know already, so that no call has to find out"))
+    action("path", "print where the memo is stored")
     memo.set_defaults(run=run)
 
 
 def _register_add(add: argparse.ArgumentParser) -> None:
-    add.add_argument("provider", help="provider id, or the endpoint's base URL")
-    add.add_argument("model", help="the model's name, as calls name it")
+    add.add_argument("provider", help="provider id or base URL of the endpoint")
+    add.add_argument("model", help="model name, as your calls spell it")
     add.add_argument(
         "--format",
         choices=get_args(FormatKind),
         default="json_schema",
-        help="what it cannot do (default: json_schema)",
+        help="format that is refused (default: json_schema)",
     )
     add.add_argument(
-        "--api", choices=get_args(Api), default="chat", help="over which API (default: chat)"
+        "--api", choices=get_args(Api), default="chat", help="API that refuses it (default: chat)"
     )
-    add.add_argument("--base-url", default="", help="where the provider id is not the address")
-    add.add_argument("--flag", choices=get_args(Flag), help="only together with this")
-    add.add_argument("--schema", default="", metavar="DIGEST", help="only this schema (sha256)")
-    add.add_argument("--evidence", default="added by hand", help="why, for whoever lists it")
-    add.add_argument("--expiry", type=float, metavar="SECONDS", help="how long; default: for ever")
+    add.add_argument(
+        "--base-url", default="", help="base URL, if the provider id is a name of your own"
+    )
+    add.add_argument(
+        "--flag", choices=get_args(Flag), help="the format is refused only together with this"
+    )
+    add.add_argument(
+        "--schema",
+        default="",
+        metavar="DIGEST",
+        help="only this schema is refused (SHA-256 of its canonical JSON)",
+    )
+    add.add_argument("--evidence", default="added by hand", help="reason to show in the list")
+    add.add_argument(
+        "--expiry", type=float, metavar="SECONDS", help="how long to remember it (default: forever)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -119,6 +132,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(memo: Memo, args: argparse.Namespace) -> int:
     provider = _provider(args)
+    filtered = args.provider is not None or args.model is not None
     entries = [
         entry
         for entry in memo.entries()
@@ -127,9 +141,15 @@ def _list(memo: Memo, args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([_facts(memo, entry) for entry in entries], indent=2))
     else:
-        print("\n".join(_lines(memo, entries)) or f"nothing is remembered in {memo.name}")
-    filtered = args.provider is not None or args.model is not None
+        print("\n".join(_lines(memo, entries)) or _nothing(memo, filtered=filtered))
     return 1 if filtered and not entries else 0
+
+
+def _nothing(memo: Memo, *, filtered: bool) -> str:
+    """That nothing is listed; whether other entries are there is what a wrong filter wants told."""
+    if filtered and (others := len(memo.entries())):
+        return f"no entry matches; {memo.name} holds {others}: structguard memo list shows them"
+    return f"nothing is remembered in {memo.name}"
 
 
 def _provider(args: argparse.Namespace) -> str | None:
@@ -146,8 +166,8 @@ def _lines(memo: Memo, entries: list[Entry]) -> list[str]:
     lines: list[str] = []
     for entry in entries:
         lines.append(f"{entry.provider}  {entry.model}  {_consequence(entry)}")
-        lines.append(f"    because  {entry.evidence or 'nothing was said'} [{entry.rule}]")
-        until = "for ever" if entry.expires is None else f"until {_when(entry.expires)}"
+        lines.append(f"    because  {entry.evidence or 'no reason was given'} [{entry.rule}]")
+        until = "no expiry" if entry.expires is None else f"until {_when(entry.expires)}"
         due = ", due to be tried again" if memo.due(entry) else ""
         lines.append(
             f"    since    {_when(entry.first_seen)}, {until}{due};"

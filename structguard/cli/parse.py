@@ -32,12 +32,12 @@ examples:
   echo '{"n": "4"' | structguard parse --schema '{"type": "object"}' --partial --explain -
   structguard parse --jsonl --json --schema schema.json answers.jsonl > values.jsonl
 
-A line of --jsonl input is a JSON string, or an object with the answer under "text" and, if it has
-one of its own, the JSON Schema under "schema".
+Each line of --jsonl input is a JSON string, or an object that holds the answer under "text" and,
+optionally, a JSON Schema of its own under "schema".
 
 exit codes:
-  0  a value was found (in every input)
-  1  nothing usable in at least one input
+  0  a value was found in every input
+  1  at least one input holds no usable value
   2  wrong usage, a broken schema, or a file that cannot be read
 """
 _LONG = 200  # lines of JSONL from which on a terminal sees a progress bar
@@ -62,27 +62,34 @@ def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
     parser = subparsers.add_parser(
         "parse",
-        help="read the value out of what a model wrote",
+        help="extract the JSON value from a model's answer",
         description=(
-            "Read the JSON value out of a model's answer: strict where it is strict, repaired where "
-            "it is not, chosen by the schema; never invented."
+            "Extract the JSON value from a model's answer. Strict JSON is taken as it is, damaged\n"
+            "JSON is repaired, and the schema decides between several candidates. Nothing is made\n"
+            "up: every part of the value is in the text."
         ),
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--schema", metavar="FILE|JSON", help="the JSON Schema the value must fit")
+    parser.add_argument(
+        "--schema", metavar="FILE|JSON", help="JSON Schema that the value must match"
+    )
     for flag, about in (
-        ("coerce", 'make exact coercions where the schema demands them: "42" to 42'),
-        ("partial", "keep the string or number that the end of the answer cuts"),
+        ("coerce", 'convert types where the schema requires it and nothing is lost: "42" to 42'),
+        ("partial", "keep a string or number that is cut off at the end of the answer"),
         ("markup", "read XML-style tool arguments"),
-        ("latex", "restore LaTeX commands that JSON took for escapes"),
-        ("jsonl", "each line of the input is one answer, as JSON"),
-        ("explain", "print each candidate and why it won or lost"),
-        ("json", "print JSON, one line for each answer"),
+        ("latex", "restore LaTeX commands that JSON decoding turned into escapes"),
+        ("jsonl", "treat each line of the input as one answer, encoded as JSON"),
+        ("explain", "print every candidate and why it was taken or rejected"),
+        ("json", "print the result as JSON, one line per answer"),
     ):
         parser.add_argument(f"--{flag}", action="store_true", help=about)
     parser.add_argument(
-        "files", nargs="*", default=["-"], metavar="FILE", help="the answer; - is standard input"
+        "files",
+        nargs="*",
+        default=["-"],
+        metavar="FILE",
+        help="file with the answer (default: standard input)",
     )
     parser.set_defaults(run=run)
 

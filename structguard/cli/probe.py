@@ -31,19 +31,19 @@ _EXAMPLES = """\
 examples:
   structguard probe http://localhost:11434/v1 --model llama3.2
   structguard probe https://openrouter.ai/api/v1 --model org/model --api-key-env OPENROUTER_API_KEY
-  structguard probe $URL --model m --remember            # seed the memo with what was refused
+  structguard probe $URL --model m --remember            # record what was refused
   structguard probe $URL --model m --api responses --json
 
 verdicts:
-  yes        it works; for a format: the answer was the JSON the schema asks for
-  ignored    accepted, and nothing came of it
-  refused    an error says that the endpoint cannot serve it; the guard would send without it
+  yes        it works; for a format: the answer was JSON that matches the schema
+  ignored    the endpoint accepted it and did not act on it
+  refused    an error says that the endpoint does not support it; the guard would leave it out
   error      something else went wrong
-  not asked  no API answered, so there was nobody to ask
+  not asked  no API answered, so the question was not asked
 
 exit codes:
   0  the model answered over at least one API
-  1  it answered over none
+  1  it answered over none of them
   2  wrong usage
 """
 
@@ -52,24 +52,30 @@ def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
     parser = subparsers.add_parser(
         "probe",
-        help="ask an endpoint what it can do",
-        description="Ask an OpenAI-compatible endpoint what it can do: at most ten small requests.",
+        help="find out which formats an endpoint supports",
+        description="Find out what an OpenAI-compatible endpoint supports, with at most ten small requests.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("url", help="the base URL, such as http://localhost:11434/v1")
-    parser.add_argument("--model", required=True, help="the model to ask")
-    parser.add_argument("--api-key-env", metavar="NAME", help="the variable that holds the API key")
-    parser.add_argument("--api", choices=("chat", "responses"), help="ask over this API only")
-    parser.add_argument("--remember", action="store_true", help="put what was refused in the memo")
-    parser.add_argument("--memo", metavar="URL", help="which memo (default: disk:)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("url", help="base URL of the endpoint, such as http://localhost:11434/v1")
+    parser.add_argument("--model", required=True, help="model to test")
+    parser.add_argument(
+        "--api-key-env", metavar="NAME", help="environment variable that holds the API key"
+    )
+    parser.add_argument("--api", choices=("chat", "responses"), help="test this API only")
+    parser.add_argument(
+        "--remember", action="store_true", help="record the refused formats in the memo"
+    )
+    parser.add_argument(
+        "--memo", metavar="URL", help="memo for --remember (default: disk:, your cache directory)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "--timeout",
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="for one request (default: 60)",
+        help="time limit of each request (default: 60)",
     )
     parser.set_defaults(run=run)
 
@@ -109,12 +115,14 @@ async def _ask(providers: Mapping[ProbeApi, OpenAICompat], model: str) -> list[R
 
 def _providers(args: argparse.Namespace) -> Mapping[ProbeApi, OpenAICompat]:
     if not args.model.strip():
-        raise ValueError("--model is empty: name the model to ask")
+        raise ValueError("--model is empty: name the model to test")
     key = None
     if args.api_key_env is not None:
         key = os.environ.get(args.api_key_env, "").strip() or None
         if key is None:
-            raise ValueError(f"--api-key-env: the variable {args.api_key_env} is not set")
+            raise ValueError(
+                f"--api-key-env: the environment variable {args.api_key_env} is not set or empty"
+            )
     apis: tuple[ProbeApi, ...] = (args.api,) if args.api else ("chat", "responses")
     return {
         api: OpenAICompat(
@@ -155,7 +163,7 @@ def _print(args: argparse.Namespace, results: Sequence[Result], kept: int) -> No
     console.table(("question", "api", "verdict", "time", "detail"), rows)
     console.line()
     console.line(
-        f"{cost['requests']} requests, {cost['seconds']:.1f} s, {cost['input_tokens']} tokens in,"
+        f"{cost['requests']} request{'' if cost['requests'] == 1 else 's'}, {cost['seconds']:.1f} s, {cost['input_tokens']} tokens in,"
         f" {cost['output_tokens']} out"
     )
     if args.remember:

@@ -112,7 +112,7 @@ def _note_info(scene: Scene, info: Info) -> None:
 def _refused(stage: _Stage) -> Scene:
     scene = Scene(
         title="Without structguard",
-        says="The router finds no endpoint that takes response_format. The call is lost.",
+        says="The router finds no endpoint that accepts response_format. The call is lost.",
         call='client.chat.completions.parse(model="vendor/refuse404", …, response_format=City)',
     )
     stage.act(scene, lambda: ask(stage.plain, "vendor/refuse404"))
@@ -123,8 +123,8 @@ def _refused(stage: _Stage) -> Scene:
 def _rescued(stage: _Stage) -> Scene:
     scene = Scene(
         title="With structguard",
-        says="The refusal is recognised, the same request goes out once more without the format,"
-        " and the answer is read.",
+        says="The refusal is recognised, the same request is sent once more without the format, and"
+        " the answer is parsed and checked.",
         call="client = structguard.wrap(client)   # and the same call again",
     )
     stage.act(scene, lambda: ask(stage.guarded, "vendor/refuse404"))
@@ -136,8 +136,8 @@ def _rescued(stage: _Stage) -> Scene:
 def _again(stage: _Stage) -> Scene:
     scene = Scene(
         title="The next call, in another process",
-        says="What was remembered lies on disk: the format is left out at once, one request.",
-        call="the same two lines, in a new Python",
+        says="The refusal is remembered on disk, so the format is left out from the start: one request.",
+        call="the same two lines, in a new Python process",
     )
     seen = len(stage.endpoint.requests)
     told = _in_another_process(stage.endpoint.base_url, stage.memo)
@@ -152,8 +152,8 @@ def _again(stage: _Stage) -> Scene:
 
 def _fenced(stage: _Stage) -> Scene:
     scene = Scene(
-        title="An endpoint that takes the format and ignores it",
-        says="It answers prose around a code fence. The SDK alone raises; the guarded client reads it.",
+        title="An endpoint that accepts the format and ignores it",
+        says="It answers with prose around a code fence. The bare SDK raises; the guarded client parses it.",
         call='client.chat.completions.parse(model="vendor/fenced", …, response_format=City)',
     )
     without = Scene(title="", says="", call="")
@@ -167,8 +167,8 @@ def _fenced(stage: _Stage) -> Scene:
 def _schema(stage: _Stage) -> Scene:
     scene = Scene(
         title="An endpoint that rejects one schema",
-        says="It has the format, but this schema allows keys it does not name. Only this schema is"
-        " remembered, and the warning says what strict mode would want.",
+        says="It supports the format, but this schema allows keys that it does not name. Only this"
+        " schema is remembered, and the warning says what strict mode requires.",
         call='client.chat.completions.create(model="vendor/strict", …, response_format=…)',
     )
     schema = _city().model_json_schema()
@@ -181,8 +181,8 @@ def _fitting(stage: _Stage) -> Scene:
     from structguard.schema import strictify  # noqa: PLC0415
 
     scene = Scene(
-        title="The same endpoint, the schema put right",
-        says="Nothing was remembered against it: it is sent, and the endpoint enforces it.",
+        title="The same endpoint, with the schema corrected",
+        says="Nothing is remembered about this one: it is sent, and the endpoint enforces it.",
         call="schema = structguard.schema.strictify(schema).schema   # and the same call again",
     )
     schema = dict(strictify(_city().model_json_schema()).schema)
@@ -240,7 +240,7 @@ def remembered(memo: str) -> list[str]:
 
 
 def _when(wall: float | None) -> str:
-    return "for ever" if wall is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(wall))
+    return "no expiry" if wall is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(wall))
 
 
 def another_process(base_url: str, memo: str) -> None:

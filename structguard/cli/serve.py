@@ -35,9 +35,9 @@ examples:
   structguard serve --config structguard.toml --host 0.0.0.0 --port 8080 --workers 4
 
 exit codes:
-  0  stopped, or in order (--check)
-  2  the settings cannot be used, or an optional package is missing
-  3  the address cannot be served
+  0  stopped, or the settings are valid (--check)
+  2  the settings are invalid, or an optional package is missing
+  3  the address cannot be listened on
 """
 
 
@@ -45,22 +45,39 @@ def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
     parser = subparsers.add_parser(
         "serve",
-        help="run the gateway",
-        description="Run the gateway: structured outputs for every client in any language.",
+        help="run the gateway: an HTTP server that guards clients in any language",
+        description="Run the gateway: an OpenAI-compatible HTTP server that guards clients in any language.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--config", metavar="FILE", help="settings in TOML")
-    source.add_argument("--upstream", metavar="URL", help="one upstream, both endpoints on")
-    parser.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
-    parser.add_argument(
-        "--port", type=int, default=8080, help="port (default: 8080; 0: a free one)"
+    source.add_argument("--config", metavar="FILE", help="TOML file with the settings")
+    source.add_argument(
+        "--upstream", metavar="URL", help="base URL of the only upstream; no settings file needed"
     )
     parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="processes (default: 1)"
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on (default: 127.0.0.1; others need a token in the settings)",
     )
-    parser.add_argument("--check", action="store_true", help="only check the settings, print them")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=8080,
+        help="port to listen on (default: 8080; 0 picks a free one)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of worker processes (default: 1)",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="check the settings, print them without secrets, and exit",
+    )
     parser.set_defaults(run=run)
 
 

@@ -63,6 +63,8 @@ C = TypeVar("C", bound=Call)
 class View(Protocol):
     """What the flow asks of the memo: plain calls on memory, no I/O (`memo.Memo` is the one)."""
 
+    @property
+    def name(self) -> str: ...
     def look(self, call: Call, verdict: Verdict = "refused") -> Entry | None: ...
     def due(self, entry: Entry) -> bool: ...
     def draft(
@@ -232,6 +234,7 @@ class _Turn(NamedTuple, Generic[C, T]):
                     refusal=refusal,
                     expires_in=None if entry.expires is None else entry.expires - entry.confirmed,
                     advice=advice,
+                    store=self.view.name,
                 )
             )
 

@@ -100,8 +100,18 @@ def _remembered(event: ev.RefusalRemembered, who: str, why: str) -> str:
     advice = f" {event.advice}" if event.advice else ""
     return (
         f"{who} refused {event.format} ({refusal.scope.value}): {why}. The same call without it was"
-        f" answered; {reach} {until}.{advice} To forget: structguard memo forget --provider"
-        f" {event.provider!r} --model {event.model!r}"
+        f" answered; {reach} {until}.{advice} {_how_to_forget(event)}"
+    )
+
+
+def _how_to_forget(event: ev.RefusalRemembered) -> str:
+    """The command that forgets an entry; a memo in memory is out of the command line's reach."""
+    if event.store == "memory:":
+        return "This is remembered in memory only, until the process ends."
+    memo = f" --memo {event.store!r}" if event.store else ""
+    return (
+        f"To forget: structguard memo forget{memo} --provider {event.provider!r}"
+        f" --model {event.model!r}"
     )
 
 

@@ -24,9 +24,9 @@ def test_every_scene_goes_as_it_should(played: list[scenes.Scene]) -> None:
         ("Without structguard", True),
         ("With structguard", True),
         ("The next call, in another process", True),
-        ("An endpoint that takes the format and ignores it", True),
+        ("An endpoint that accepts the format and ignores it", True),
         ("An endpoint that rejects one schema", True),
-        ("The same endpoint, the schema put right", True),
+        ("The same endpoint, with the schema corrected", True),
     ]
 
 
@@ -79,7 +79,7 @@ def test_the_text_reads_from_top_to_bottom(
     told = capsys.readouterr().out
     assert "\x1b" not in told
     for part in ("1. Without structguard", "← 404", "no format, the schema in the prompt",
-                 "✓ City(name='Lisbon'", "read as fenced, enforced=False", "In short",
+                 "✓ City(name='Lisbon'", "read as fenced, enforced=False", "Summary",
                  "structguard.wrap(client)"):  # fmt: skip
         assert part in told
     assert max(map(len, told.splitlines())) <= 130

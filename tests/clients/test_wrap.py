@@ -533,7 +533,7 @@ def test_one_warning_names_everything_and_no_secret(
     (record,) = [kept for kept in caplog.records if kept.name == "structguard"]
     text = record.getMessage()
     assert record.levelno == logging.WARNING
-    for word in (upstream.provider, "capability", "is not supported", " h.", "memo forget"):
+    for word in (upstream.provider, "capability", "is not supported", " h.", "in memory only"):
         assert word in text
     assert "sk-test" not in text
     assert "Where?" not in text

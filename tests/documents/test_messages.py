@@ -61,6 +61,33 @@ def test_a_new_entry_is_told_with_what_happened_and_how_to_undo_it(
     assert "To forget: structguard memo forget --provider 'p' --model 'm'" in told
 
 
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        ("disk:/var/memo", "structguard memo forget --memo 'disk:/var/memo' --provider 'p'"),
+        ("memory:", "remembered in memory only, until the process ends"),
+    ],
+)
+def test_how_to_forget_names_the_memo_that_holds_the_entry(
+    store: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusal = Refusal(Scope.CAPABILITY, "not_supported", "response_format", "not supported")
+    with caplog.at_level(logging.WARNING, "structguard"):
+        log_events(
+            RefusalRemembered(
+                provider="p",
+                model="m",
+                format="json_schema",
+                refusal=refusal,
+                expires_in=None,
+                store=store,
+            )
+        )
+    told = caplog.records[0].getMessage()
+    assert said in told
+    assert ("structguard memo forget" in told) is (store != "memory:")
+
+
 @pytest.mark.parametrize("action", ["list", "forget", "add", "path"])
 def test_every_action_of_the_memo_says_what_it_does(
     action: str, capsys: pytest.CaptureFixture[str]
@@ -73,7 +100,7 @@ def test_every_action_of_the_memo_says_what_it_does(
 def test_every_argument_of_memo_add_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     main(["memo", "add", "--help"])
     told = capsys.readouterr().out
-    for about in ("the model's name", "what it cannot do (default", "over which API (default"):
+    for about in ("model name", "format that is refused (default", "API that refuses it (default"):
         assert about in told
 
 

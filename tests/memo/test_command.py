@@ -64,9 +64,9 @@ def test_every_entry_is_listed_with_what_it_does_and_why(
     assert "host/v1  m  is asked without json_schema on chat\n" in out
     assert "because  response_format is not supported [a-rule]" in out
     assert "without json_schema on chat, together with tools only" in out
-    assert "for ever; spared 0 refused requests" in out
+    assert "no expiry; spared 0 refused requests" in out
     assert "for schema 5555555555555555 only" in out
-    assert "because  nothing was said [a-rule]" in out
+    assert "because  no reason was given [a-rule]" in out
     assert "spared 1 refused request\n" in out
     assert "due to be tried again" in out
     assert "ignores json_schema on chat: the schema goes into the prompt too" in out
@@ -82,6 +82,9 @@ def test_a_list_may_be_narrowed_and_says_when_nothing_matches(
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["model"], found["verdict"], found["due"]) == ("m1", "refused", False)
     assert run("list", "--provider", "nobody") == 1
+    told = capsys.readouterr().out
+    assert told.startswith("no entry matches; disk:")
+    assert told.endswith(" holds 2: structguard memo list shows them\n")
 
 
 def test_forgetting_says_how_much_was_forgotten(
