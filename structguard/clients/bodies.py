@@ -120,19 +120,19 @@ def _lower_types(node: object) -> object:
     mapping = as_mapping(node)
     if mapping is None:
         return node
-    made = {key: _lower_types(value) for key, value in mapping.items() if key != "nullable"}
+    result = {key: _lower_types(value) for key, value in mapping.items() if key != "nullable"}
     kind = mapping.get("type")
     if isinstance(kind, str):
-        made["type"] = [kind.lower(), "null"] if mapping.get("nullable") else kind.lower()
-    return made
+        result["type"] = [kind.lower(), "null"] if mapping.get("nullable") else kind.lower()
+    return result
 
 
 def without_format(body: Body, api: Api) -> dict[str, object]:
     """The body minus the format, and minus parents that held nothing else."""
-    made = dict(body)
+    result = dict(body)
     for path in _PATHS[api]:
-        _drop(made, path)
-    return made
+        _drop(result, path)
+    return result
 
 
 def _at(body: Body, path: tuple[str, ...]) -> object:
@@ -153,10 +153,10 @@ def _drop(body: dict[str, object], path: tuple[str, ...]) -> None:
     nested = as_mapping(body.get(key))
     if nested is None or rest[0] not in nested:
         return
-    kept = dict(nested)
-    _drop(kept, tuple(rest))
-    if kept:
-        body[key] = kept
+    remaining = dict(nested)
+    _drop(remaining, tuple(rest))
+    if remaining:
+        body[key] = remaining
     else:
         del body[key]
 
@@ -202,22 +202,22 @@ def _prompt(body: Body) -> Iterator[str]:
 
 def with_instruction(body: Body, api: Api, text: str) -> dict[str, object]:
     """The body with `text` added to its system text."""
-    made = dict(body)
+    result = dict(body)
     match api:
         case "chat":
-            made["messages"] = _chat_system(made.get("messages"), text)
+            result["messages"] = _chat_system(result.get("messages"), text)
         case "responses":
-            made["instructions"] = _joined(made.get("instructions"), text)
+            result["instructions"] = _joined(result.get("instructions"), text)
         case "messages":
-            made["system"] = _blocks(made.get("system"), {"type": "text", "text": text}, text)
+            result["system"] = _blocks(result.get("system"), {"type": "text", "text": text}, text)
         case "converse":
-            made["system"] = [*(as_sequence(made.get("system")) or ()), {"text": text}]
+            result["system"] = [*(as_sequence(result.get("system")) or ()), {"text": text}]
         case "generate_content":
-            key = "system_instruction" if "system_instruction" in made else "systemInstruction"
-            system = as_mapping(made.get(key)) or {}
+            key = "system_instruction" if "system_instruction" in result else "systemInstruction"
+            system = as_mapping(result.get(key)) or {}
             parts = as_sequence(system.get("parts")) or ()
-            made[key] = {**system, "parts": [*parts, {"text": text}]}
-    return made
+            result[key] = {**system, "parts": [*parts, {"text": text}]}
+    return result
 
 
 def _chat_system(given: object, text: str) -> list[object]:

@@ -28,7 +28,7 @@ from structguard.types import Api, Format, FormatKind, JsonSchema, MemoKey, Plac
 class BodyCall:
     """
     A call with a JSON body. `guardable` says whether it carries a format that is ours to remove;
-    `asked` is the format of the first send and stays with the degraded call. `quotes`: a text of the
+    `format` is that of the first send, once `resolve` was asked, and stays with the degraded call. `quotes`: a text of the
     body may hold a quotation mark, and so a schema.
     """
 
@@ -39,7 +39,7 @@ class BodyCall:
     body: Body = field(repr=False)  # the prompt is nobody's business
     guardable: bool
     prompt: PromptMode = "auto"
-    asked: Format | None = None
+    format: Format | None = None
     quotes: bool = True
     _first: BodyCall | None = field(default=None, repr=False)  # what a changed call was made from
     _facts: RequestFacts | None = field(default=None, repr=False)
@@ -58,9 +58,9 @@ class BodyCall:
         Raises:
             ValueError: the caller's schema is broken; the message names the place.
         """
-        if self.asked is None:
-            self.asked = format_of(self.body, self.api)
-        return self.asked
+        if self.format is None:
+            self.format = format_of(self.body, self.api)
+        return self.format
 
     @property
     def facts(self) -> RequestFacts:
@@ -88,18 +88,18 @@ class BodyCall:
         if self._first is not None:
             return self._first.key
         if self._key is None:
-            asked = self.resolve()
-            wanted = asked if isinstance(asked, JsonSchema) else None
+            resolved = self.resolve()
+            json_schema = resolved if isinstance(resolved, JsonSchema) else None
             self._key = MemoKey(
                 provider=self.provider,
                 model=self.model,
                 base_url=self.base_url,
                 api=self.api,
-                format="json_schema" if wanted else "json_object",
+                format="json_schema" if json_schema else "json_object",
                 routing=routing_digest(self.body.get("provider")),
                 flags=self.facts.flags,
-                schema=digest(wanted.schema) if wanted else "",
-                strict=wanted.strict if wanted else None,
+                schema=digest(json_schema.schema) if json_schema else "",
+                strict=json_schema.strict if json_schema else None,
             )
         return self._key
 
@@ -118,11 +118,11 @@ class BodyCall:
         return self._with(dict(self.body), guardable=True)
 
     def _with(self, body: dict[str, object], *, guardable: bool) -> BodyCall:
-        asked = self.resolve()
-        if asked is not None and (
-            self.prompt == "always" or (self.prompt == "auto" and not self._shows(body, asked))
+        format_ = self.resolve()
+        if format_ is not None and (
+            self.prompt == "always" or (self.prompt == "auto" and not self._shows(body, format_))
         ):
-            body = with_instruction(body, self.api, instruction(asked))
+            body = with_instruction(body, self.api, instruction(format_))
         return BodyCall(
             provider=self.provider,
             model=self.model,
@@ -131,17 +131,17 @@ class BodyCall:
             body=body,
             guardable=guardable,
             prompt=self.prompt,
-            asked=asked,
+            format=format_,
             quotes=self.quotes,
             _first=self._first or self,
         )
 
-    def _shows(self, body: Body, asked: Format) -> bool:
+    def _shows(self, body: Body, format_: Format) -> bool:
         """Whether the prompt shows the schema already."""
-        if isinstance(asked, JsonSchema) and asked.schema and not self.quotes:
+        if isinstance(format_, JsonSchema) and format_.schema and not self.quotes:
             return False
-        return carries_schema(body, asked)
+        return carries_schema(body, format_)
 
     def advice(self) -> str:
         """What the schema would have to change to fit OpenAI's strict mode."""
-        return advise(self.asked.schema) if isinstance(self.asked, JsonSchema) else ""
+        return advise(self.format.schema) if isinstance(self.format, JsonSchema) else ""

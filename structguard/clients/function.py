@@ -13,7 +13,7 @@ from typing import cast
 
 from structguard.clients.function_call import FunctionCall, FunctionGuard
 from structguard.clients.results import answers, at_once
-from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, tell
+from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, publish
 from structguard.refusal import refusal_of, status_of
 
 __all__ = ["FunctionGuard", "guard_function", "is_guarded"]
@@ -37,16 +37,16 @@ def _sync_twin(guard: FunctionGuard) -> Callable[..., object]:
         call = guard.plan(args, kwargs)
         if not call.guardable:
             return _untouched(call, function(*args, **kwargs))
-        turn = _Turn(call)
+        guarded_call = _GuardedCall(call)
 
         def send(effect: Send[FunctionCall]) -> Sent[object]:
-            bound = turn.bound(effect)
+            bound = guarded_call.bound(effect)
             try:
-                return turn.sent(at_once(function(*bound.args, **bound.kwargs)))
+                return guarded_call.sent(at_once(function(*bound.args, **bound.kwargs)))
             except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
-                return turn.failed(error, effect.call)
+                return guarded_call.failed(error, effect.call)
 
-        return turn.finish(
+        return guarded_call.finish(
             drive(
                 call,
                 send,
@@ -68,16 +68,16 @@ def _async_twin(guard: FunctionGuard) -> Callable[..., object]:
         call = guard.plan(args, kwargs)
         if not call.guardable:
             return _untouched(call, await function(*args, **kwargs))
-        turn = _Turn(call)
+        guarded_call = _GuardedCall(call)
 
         async def send(effect: Send[FunctionCall]) -> Sent[object]:
-            bound = turn.bound(effect)
+            bound = guarded_call.bound(effect)
             try:
-                return turn.sent(await function(*bound.args, **bound.kwargs))
+                return guarded_call.sent(await function(*bound.args, **bound.kwargs))
             except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
-                return turn.failed(error, effect.call)
+                return guarded_call.failed(error, effect.call)
 
-        return turn.finish(
+        return guarded_call.finish(
             await adrive(
                 call,
                 send,
@@ -91,7 +91,7 @@ def _async_twin(guard: FunctionGuard) -> Callable[..., object]:
     return guarded
 
 
-class _Turn:
+class _GuardedCall:
     """One call of a guarded function: what its one or two sends have in common."""
 
     def __init__(self, call: FunctionCall) -> None:
@@ -127,21 +127,21 @@ class _Turn:
 
     def finish(self, served: Served[object]) -> object:
         """Tell how it was served and hand the value on, untouched."""
-        told = Info(
+        info = Info(
             provider=self.call.guard.provider,
             model=self.call.name,
             enforced=served.enforced,
             requests=served.requests,
             refusal=served.refusal,
         )
-        attach(served.value, told)
-        tell(told)
+        attach(served.value, info)
+        publish(info)
         return served.value
 
 
 def _untouched(call: FunctionCall, value: object) -> object:
     """A call without a format: told, nothing else."""
-    tell(Info(provider=call.guard.provider, model=call.name, enforced=None, requests=1))
+    publish(Info(provider=call.guard.provider, model=call.name, enforced=None, requests=1))
     return value
 
 

@@ -48,14 +48,14 @@ class FunctionGuard:
         given = values.get(self.format)
         is_given = self.format not in self.signature.parameters or self.format in bound.arguments
         asks = not _is_absent(given) if is_given else _is_format(given)
-        wanted = as_format(given) if asks else None
+        format_ = as_format(given) if asks else None
         return FunctionCall(
             guard=self,
             bound=bound,
             values=values,
-            format=wanted,
-            guardable=wanted is not None,
-            name=self._model(args, kwargs, values, asks=wanted is not None),
+            format=format_,
+            guardable=format_ is not None,
+            name=self._model(args, kwargs, values, asks=format_ is not None),
         )
 
     def _model(
@@ -68,8 +68,8 @@ class FunctionGuard:
     ) -> str:
         if callable(self.model):  # only where it matters: it may cost, and it may fail
             return self.model(*args, **kwargs) if asks else ""
-        named = values.get(self.model)
-        return named if isinstance(named, str) else ""
+        model = values.get(self.model)
+        return model if isinstance(model, str) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +92,12 @@ class FunctionCall:
     def facts(self) -> RequestFacts:
         """What the call carries beside the format, as arguments or in an SDK's `extra_body`."""
         extra = as_mapping(self.values.get("extra_body")) or {}
-        seen = request_facts({**self.values, **extra})
+        facts = request_facts({**self.values, **extra})
         return replace(
-            seen,
+            facts,
             sent="json_schema" if isinstance(self.format, JsonSchema) else "json_object",
             stream=bool(self.values.get("stream")),
-            reasoning=seen.reasoning or bool(self.values.get("effort")),
+            reasoning=facts.reasoning or bool(self.values.get("effort")),
         )
 
     @property
@@ -108,16 +108,16 @@ class FunctionCall:
     @property
     def key(self) -> MemoKey:
         """The whole key; a function knows no base URL."""
-        wanted = self.format if isinstance(self.format, JsonSchema) else None
+        json_schema = self.format if isinstance(self.format, JsonSchema) else None
         extra = as_mapping(self.values.get("extra_body")) or {}
         return MemoKey(
             provider=self.guard.provider,
             model=self.name,
-            format="json_schema" if wanted else "json_object",
+            format="json_schema" if json_schema else "json_object",
             routing=routing_digest(extra.get("provider")),
             flags=self.facts.flags,
-            schema=digest(wanted.schema) if wanted else "",
-            strict=wanted.strict if wanted else None,
+            schema=digest(json_schema.schema) if json_schema else "",
+            strict=json_schema.strict if json_schema else None,
         )
 
     @property

@@ -25,12 +25,12 @@ class AnswerChanged(StructguardError):
 class Growing:
     """One answer's text on its way out: `feed` gives what can be shown now, `finish` the rest."""
 
-    def __init__(self, asked: Callable[[], Format | None], *, degraded: bool) -> None:
-        self._asked, self._degraded = asked, degraded
+    def __init__(self, get_format: Callable[[], Format | None], *, degraded: bool) -> None:
+        self._get_format, self._degraded = get_format, degraded
         self._schema: Mapping[str, object] = {"type": "object"}
         self._parser: PartialParser | None = None
         try:
-            format = asked()  # noqa: A001  the field's word
+            format = get_format()  # noqa: A001  the field's word
             if isinstance(format, JsonSchema):
                 self._schema = format.schema
             self._parser = PartialParser(self._schema)
@@ -58,7 +58,7 @@ class Growing:
         Raises:
             AnswerChanged: what was shown is not the answer.
         """
-        healed = heal(self.text, self._asked, degraded=self._degraded)
+        healed = heal(self.text, self._get_format, degraded=self._degraded)
         if self.shown and healed.source == "json":  # handed on as it came: shown it was compact
             healed = Healed(compact(strict(healed.text)[0]), healed.source)
         if self.shown and healed.source is None:  # cut: what was shown stays the part it is
@@ -109,11 +109,11 @@ def open_prefix(value: object) -> str:
     return text[: len(text) - closers]
 
 
-def _is_known(snapshot: object, wanted: Mapping[str, object]) -> bool:
+def _is_known(snapshot: object, schema: Mapping[str, object]) -> bool:
     """Whether a snapshot begins the way the schema's values do."""
     mapping = as_mapping(snapshot)
     if mapping is not None:
-        properties = as_mapping(wanted.get("properties"))
+        properties = as_mapping(schema.get("properties"))
         first = next(iter(mapping), None)
         return first is not None and (properties is None or first in properties)
-    return isinstance(snapshot, list) and wanted.get("type") == "array"
+    return isinstance(snapshot, list) and schema.get("type") == "array"

@@ -23,13 +23,13 @@ class Healed:
     source: str | None
 
 
-def heal(text: str, asked: Callable[[], Format | None], *, degraded: bool) -> Healed:
+def heal(text: str, get_format: Callable[[], Format | None], *, degraded: bool) -> Healed:
     """
     The text reduced to bare JSON.
 
     Strict JSON is handed on byte for byte. After a degraded send it must also have the outer shape
     the schema asks for: without decode-time enforcement a model likes to wrap its answer, and then
-    the value inside that fits is the one the caller's own parser can use. `asked` gives the format
+    the value inside that fits is the one the caller's own parser can use. `get_format` gives the format
     and is only called when it matters.
     """
     try:
@@ -38,10 +38,10 @@ def heal(text: str, asked: Callable[[], Format | None], *, degraded: bool) -> He
         found = False
     else:
         found = True
-        if not degraded or looks_right(value, asked()):
+        if not degraded or looks_right(value, get_format()):
             return Healed(text, "json")
     try:
-        format = asked()  # noqa: A001  the field's word
+        format = get_format()  # noqa: A001  the field's word
         parsed = parse(
             text, format.schema if isinstance(format, JsonSchema) else {"type": "object"}
         )

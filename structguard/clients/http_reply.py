@@ -18,7 +18,13 @@ import jiter
 from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
 from structguard.clients.http_call import HttpCall
-from structguard.clients.http_made import instead_of, made, rewritten, status_of, without_encoding
+from structguard.clients.http_response import (
+    instead_of,
+    rewritten,
+    status_of,
+    with_body,
+    without_encoding,
+)
 from structguard.clients.http_stream import EventStream, error_of
 from structguard.clients.replies import (
     error_message,
@@ -33,7 +39,7 @@ from structguard.clients.replies import (
 from structguard.clients.streams import StreamHealer
 from structguard.clients.thoughts import SOURCE, promote
 from structguard.errors import redact
-from structguard.flow import Info, Send, Sent, Served, tell
+from structguard.flow import Info, Send, Sent, Served, publish
 from structguard.options import Policy
 from structguard.refusal import refusal_of
 from structguard.service import Clock
@@ -49,7 +55,7 @@ Part: TypeAlias = Literal["nothing", "whole", "events"]
 
 
 @dataclass(slots=True)
-class Turn:
+class GuardedCall:
     """
     One call. `handed` is the response of the last send that failed with one: the flow's error is
     always that of the last send. `unread` is what is to be said of a last reply without JSON.
@@ -98,7 +104,7 @@ class Turn:
         """The call as it was first sent."""
         return self.http.call
 
-    def _asked(self) -> Format | None:
+    def _format(self) -> Format | None:
         """The format; None for one that cannot be read, which is the endpoint's to refuse."""
         try:
             return self.call.resolve()
@@ -126,7 +132,7 @@ class Turn:
         same.stream = httpx2.ByteStream(raw)
         content = raw
         if response.is_error or "content-encoding" in response.headers:
-            seen = made(response, response.headers, raw)
+            seen = with_body(response, response.headers, raw)
             try:
                 content = seen.read()
             except httpx2.DecodingError:  # not to be read here; the client will say so itself
@@ -147,12 +153,12 @@ class Turn:
         source, changed, has_text = None, False, False
         for holder, name in text_slots(reply, api):
             text, has_text = str(get(holder, name)), True
-            healed = heal(text, self._asked, degraded=self._sent_call.is_degraded)
+            healed = heal(text, self._format, degraded=self._sent_call.is_degraded)
             source = source or healed.source
             if healed.text != text:
                 changed = True
                 put(holder, name, healed.text)
-        if source is None and promote(reply, api, self._asked):
+        if source is None and promote(reply, api, self._format):
             source, changed, has_text = SOURCE, True, True
         self.source = source
         lacks = self.policy.on_unusable == "error" and source is None
@@ -168,8 +174,8 @@ class Turn:
     def events(self) -> EventStream:
         """A stream to peek into."""
         call = self._sent_call
-        healer = StreamHealer(call.api, self._asked, call.is_degraded)
-        return EventStream(call.api, healer, self.confirm, many=_asks_for_many(call.body))
+        healer = StreamHealer(call.api, self._format, call.is_degraded)
+        return EventStream(call.api, healer, self.confirm, many=_wants_many(call.body))
 
     def opened(
         self,
@@ -231,7 +237,7 @@ class Turn:
     def finish(self, served: Served[Reply]) -> Reply:
         """Tell how it was served and hand the response on."""
         response = served.value
-        told = Info(
+        info = Info(
             provider=self.call.provider,
             model=self.call.model,
             enforced=served.enforced,
@@ -239,14 +245,14 @@ class Turn:
             source=self.source,
             refusal=served.refusal,
         )
-        response.extensions[INFO] = told
-        amend, held = tell(told), weakref.ref(response)  # its stream holds this exchange
+        response.extensions[INFO] = info
+        amend, response_ref = publish(info), weakref.ref(response)  # its stream holds this exchange
 
         def amended(source: str) -> None:
-            fuller = replace(told, source=source)
-            if (answer := held()) is not None:
-                answer.extensions[INFO] = fuller
-            amend(fuller)
+            updated = replace(info, source=source)
+            if (answer := response_ref()) is not None:
+                answer.extensions[INFO] = updated
+            amend(updated)
 
         self._amend = amended
         if self.unread is None:
@@ -278,13 +284,13 @@ class Turn:
 def untouched(http: HttpCall, response: Reply) -> Reply:
     """A call without a format: told, nothing else."""
     if response.is_success:
-        told = Info(provider=http.call.provider, model=http.call.model, enforced=None, requests=1)
-        response.extensions[INFO] = told
-        tell(told)
+        info = Info(provider=http.call.provider, model=http.call.model, enforced=None, requests=1)
+        response.extensions[INFO] = info
+        publish(info)
     return response
 
 
-def _asks_for_many(body: Mapping[str, object]) -> bool:
+def _wants_many(body: Mapping[str, object]) -> bool:
     config = as_mapping(body.get("generationConfig")) or {}
     return (body.get("n") or config.get("candidateCount") or 1) != 1
 

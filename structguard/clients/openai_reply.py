@@ -33,7 +33,7 @@ from openai._response import APIResponse, AsyncAPIResponse
 
 from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
-from structguard.clients.http_made import without_encoding
+from structguard.clients.http_response import without_encoding
 from structguard.clients.http_stream import EventStream, error_of
 from structguard.clients.openai_stream import ahealed, healed
 from structguard.clients.raw_stream import abegin, begin

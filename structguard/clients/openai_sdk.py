@@ -25,7 +25,7 @@ from structguard.clients.call import BodyCall
 from structguard.clients.openai_reply import Exchange
 from structguard.clients.openai_state import amender, state_of_copy
 from structguard.events import Observer
-from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, tell
+from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, publish
 from structguard.memo import Memo
 from structguard.memo.keys import endpoint_id
 from structguard.options import Policy
@@ -91,7 +91,7 @@ class ClientGuard:
 
 
 @dataclass(slots=True)
-class _Turn:
+class _GuardedCall:
     """One call of a wrapped client: what its one or two sends have in common."""
 
     guard: ClientGuard
@@ -118,7 +118,7 @@ class _Turn:
         """Whether replies are looked into; the modes that only look hand on what the SDK gives."""
         return self.guard.policy.mode == "guard"
 
-    def asked(self, response: Any) -> Any:
+    def reply_type(self, response: Any) -> Any:
         """What the SDK is asked for: its response object, where the reply is ours to look into."""
         whole = self.heals and not (self.stream or self.raw)
         return _response_of(response, self.cast_to) if whole else self.cast_to
@@ -148,9 +148,9 @@ class _Turn:
                 changes["timeout"] = effect.budget
         if self.heals and (self.raw or not self.stream):  # an open stream is healed as it opens
             changes["post_parser"] = self.last.read
-        asking = self.options.model_copy()
-        vars(asking).update(changes)  # setting a model's fields one by one is dear
-        return self.last, asking
+        options = self.options.model_copy()
+        vars(options).update(changes)  # setting a model's fields one by one is dear
+        return self.last, options
 
     def sent(self, value: Any) -> Sent[Any]:
         """A send that came back."""
@@ -167,7 +167,7 @@ class _Turn:
     def finish(self, served: Served[Any]) -> Any:
         """Tell how it was served and hand the value on."""
         exchange = self.last
-        told = Info(
+        info = Info(
             provider=self.call.provider,
             model=self.call.model,
             enforced=served.enforced,
@@ -175,10 +175,10 @@ class _Turn:
             source=exchange.source,
             refusal=served.refusal,
         )
-        attach(served.value, told)
-        amend = tell(told)
+        attach(served.value, info)
+        amend = publish(info)
         if self.raw or self.stream:
-            exchange.on_source = amender(told, amend, served.value)
+            exchange.on_source = amender(info, amend, served.value)
         if exchange.unfit is None:
             return served.value
         if self.refused is None:
@@ -193,7 +193,7 @@ def _response_of(response: Any, cast_to: Any) -> Any:
 
 def _untouched(call: BodyCall | None) -> None:
     if call is not None:
-        tell(Info(provider=call.provider, model=call.model, enforced=None, requests=1))
+        publish(Info(provider=call.provider, model=call.model, enforced=None, requests=1))
 
 
 def guard_client(
@@ -234,9 +234,15 @@ def guard_client(
         guard_client(copied, memo=memo, policy=policy, observer=observer, clock=clock)
         return copied
 
-    ours: dict[str, Any] = {"request": request, "copy": copy, "with_options": copy, _MARK: guard}
-    ours["__getstate__"] = state_of_copy(client, without=(*_REPLACED, _MARK), back=guard.before)
-    vars(client).update(ours)
+    without = (*_REPLACED, _MARK)
+    replacements = {
+        "request": request,
+        "copy": copy,
+        "with_options": copy,
+        "__getstate__": state_of_copy(client, without=without, back=guard.before),
+        _MARK: guard,
+    }
+    vars(client).update(replacements)
 
 
 def unguard_client(client: object) -> None:
@@ -264,22 +270,22 @@ def _request(guard: ClientGuard, client: OpenAI) -> Callable[..., Any]:
             value = original(cast_to, options, stream=stream, stream_cls=stream_cls)
             _untouched(call)
             return value
-        turn = _Turn(guard, call, options, cast_to, stream)
-        asked = turn.asked(APIResponse)
+        guarded = _GuardedCall(guard, call, options, cast_to, stream)
+        reply_type = guarded.reply_type(APIResponse)
 
         def send(effect: Send[BodyCall]) -> Sent[Any]:
-            exchange, asking = turn.exchange(effect)
+            exchange, send_options = guarded.exchange(effect)
             try:
-                reply = original(asked, asking, stream=stream, stream_cls=stream_cls)
-                return turn.sent(exchange.take(reply))
+                reply = original(reply_type, send_options, stream=stream, stream_cls=stream_cls)
+                return guarded.sent(exchange.take(reply))
             except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
-                return turn.failed(error)
+                return guarded.failed(error)
 
         served = drive(
             call, send, memo=guard.memo, policy=guard.policy, observer=guard.observer,
-            timeout=turn.timeout,
+            timeout=guarded.timeout,
         )  # fmt: skip
-        return turn.finish(served)
+        return guarded.finish(served)
 
     return request
 
@@ -295,21 +301,23 @@ def _async_request(guard: ClientGuard, client: AsyncOpenAI) -> Callable[..., Any
             value = await original(cast_to, options, stream=stream, stream_cls=stream_cls)
             _untouched(call)
             return value
-        turn = _Turn(guard, call, options, cast_to, stream)
-        asked = turn.asked(AsyncAPIResponse)
+        guarded = _GuardedCall(guard, call, options, cast_to, stream)
+        reply_type = guarded.reply_type(AsyncAPIResponse)
 
         async def send(effect: Send[BodyCall]) -> Sent[Any]:
-            exchange, asking = turn.exchange(effect)
+            exchange, send_options = guarded.exchange(effect)
             try:
-                reply = await original(asked, asking, stream=stream, stream_cls=stream_cls)
-                return turn.sent(await exchange.atake(reply))
+                reply = await original(
+                    reply_type, send_options, stream=stream, stream_cls=stream_cls
+                )
+                return guarded.sent(await exchange.atake(reply))
             except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
-                return turn.failed(error)
+                return guarded.failed(error)
 
         served = await adrive(
             call, send, memo=guard.memo, policy=guard.policy, observer=guard.observer,
-            timeout=turn.timeout,
+            timeout=guarded.timeout,
         )  # fmt: skip
-        return turn.finish(served)
+        return guarded.finish(served)
 
     return request

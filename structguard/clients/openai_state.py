@@ -41,14 +41,14 @@ def state_of_copy(
     return state
 
 
-def amender(told: Info, amend: Callable[[Info], None], value: object) -> Callable[[str], None]:
+def amender(info: Info, amend: Callable[[Info], None], value: object) -> Callable[[str], None]:
     """What tells a value's Info anew once its source is known."""
     held = _weakly(value)  # the value holds its reader, which calls this
 
     def amended(source: str) -> None:
-        fuller = replace(told, source=source)
-        attach(held(), fuller)
-        amend(fuller)
+        updated = replace(info, source=source)
+        attach(held(), updated)
+        amend(updated)
 
     return amended
 

@@ -53,7 +53,7 @@ class StreamHealer:
     """
 
     api: Api
-    asked: Callable[[], Format | None]
+    get_format: Callable[[], Format | None]
     degraded: bool
     source: str | None = None
     holds: bool = False
@@ -183,12 +183,12 @@ class StreamHealer:
         if held.passing:
             return False
         held.text += text
-        if not self.degraded and not held.carrier and _starts_as_json(held.text, self.asked):
+        if not self.degraded and not held.carrier and _starts_as_json(held.text, self.get_format):
             held.passing = True
             return False
         self.holds = True
         if held.growing is None:
-            held.growing = Growing(self.asked, degraded=self.degraded)
+            held.growing = Growing(self.get_format, degraded=self.degraded)
             text = held.text
         held.fresh = held.growing.feed(text)
         return True
@@ -282,13 +282,13 @@ def _google_says_more(chunk: object) -> bool:
 _STARTS = {"object": "{", "array": "["}
 
 
-def _starts_as_json(text: str, asked: Callable[[], Format | None]) -> bool:
+def _starts_as_json(text: str, get_format: Callable[[], Format | None]) -> bool:
     """Whether the first character is one the format's JSON starts with; white space waits."""
     start = text.lstrip()[:1]
     if not start:
         return False
     try:
-        format = asked()  # noqa: A001  the field's word
+        format = get_format()  # noqa: A001  the field's word
     except ValueError:  # a schema only we cannot read
         return False
     kind = format.schema.get("type") if isinstance(format, JsonSchema) else "object"

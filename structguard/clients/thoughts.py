@@ -20,10 +20,10 @@ _FIELDS = ("reasoning_content", "reasoning")
 _SAYS = ("tool_calls", "function_call", "refusal")
 
 
-def promote(reply: object, api: Api, asked: Callable[[], Format | None]) -> bool:
+def promote(reply: object, api: Api, get_format: Callable[[], Format | None]) -> bool:
     """
     Make the thoughts of a chat reply its content where they are, as a whole, JSON valid for the
-    format and nothing else is said; whether that was so. `asked` is only called when it matters.
+    format and nothing else is said; whether that was so. `get_format` is only called when it matters.
     """
     if api != "chat":
         return False
@@ -32,7 +32,7 @@ def promote(reply: object, api: Api, asked: Callable[[], Format | None]) -> bool
         message = get(choice, "message")
         thoughts = _silent_thoughts(message)
         if thoughts:
-            answer = _valid(thoughts, asked)
+            answer = _valid(thoughts, get_format)
             if answer:
                 put(message, "content", answer)
                 found = True
@@ -49,9 +49,9 @@ def _silent_thoughts(message: object) -> str:
     return next(filter(None, (as_text(get(message, name)) for name in _FIELDS)), "")
 
 
-def _valid(thoughts: str, asked: Callable[[], Format | None]) -> str:
+def _valid(thoughts: str, get_format: Callable[[], Format | None]) -> str:
     try:
-        format = asked()  # noqa: A001  the field's word
+        format = get_format()  # noqa: A001  the field's word
     except ValueError:  # a schema only the endpoint understands
         return ""
     return "" if format is None else answer_in(thoughts, format)

@@ -33,7 +33,7 @@ import httpx2
 
 from structguard.clients.call import BodyCall
 from structguard.clients.http_call import HttpCall, read_call
-from structguard.clients.http_reply import Turn, untouched
+from structguard.clients.http_reply import GuardedCall, untouched
 from structguard.clients.http_stream import EventStream
 from structguard.events import Observer
 from structguard.flow import Send, Sent, adrive, drive
@@ -74,40 +74,40 @@ class GuardedTransport(httpx2.BaseTransport):
         return self._guarded(http)
 
     def _guarded(self, http: HttpCall) -> httpx2.Response:
-        turn = Turn(http, self._policy, self._clock)
+        guarded = GuardedCall(http, self._policy, self._clock)
 
         def send(effect: Send[BodyCall]) -> Sent[httpx2.Response]:
             try:
-                return self._send(turn, turn.request(effect))
+                return self._send(guarded, guarded.request(effect))
             except httpx2.HTTPError as error:
-                return turn.failed(error)
+                return guarded.failed(error)
 
         try:
             served = drive(
-                http.call, send, memo=self._memo, policy=turn.policy, observer=self._observer,
+                http.call, send, memo=self._memo, policy=guarded.policy, observer=self._observer,
                 timeout=http.timeout,
             )  # fmt: skip
         except (httpx2.HTTPStatusError, ValueError) as error:
-            instead = turn.instead(error)
-            if instead is None:
+            response = guarded.instead(error)
+            if response is None:
                 return untouched(http, self._inner.handle_request(http.request))
-            return instead
-        return turn.finish(served)
+            return response
+        return guarded.finish(served)
 
-    def _send(self, turn: Turn, request: httpx2.Request) -> Sent[httpx2.Response]:
+    def _send(self, guarded: GuardedCall, request: httpx2.Request) -> Sent[httpx2.Response]:
         response = self._inner.handle_request(request)
         try:
-            part = turn.part(response)
+            part = guarded.part(response)
             if part == "nothing":
-                return turn.unseen(response)
+                return guarded.unseen(response)
             if part == "whole":
                 # the stream itself: a reply from memory (a cache, a recording) is read already
                 stream = cast("httpx2.SyncByteStream", response.stream)
                 raw = b"".join(stream)
                 stream.close()
-                return turn.whole(response, raw)
+                return guarded.whole(response, raw)
             chunks = cast("Generator[bytes]", response.iter_bytes())
-            events = turn.events()
+            events = guarded.events()
             for chunk in chunks:
                 if events.peek(chunk):
                     break
@@ -115,7 +115,7 @@ class GuardedTransport(httpx2.BaseTransport):
                 events.ended()
             if events.failure is not None:
                 response.close()
-            return turn.opened(response, events, _Body(turn, events, response, chunks))
+            return guarded.opened(response, events, _Body(guarded, events, response, chunks))
         except BaseException:
             response.close()
             raise
@@ -166,39 +166,39 @@ class AsyncGuardedTransport(httpx2.AsyncBaseTransport):
         return await self._guarded(http)
 
     async def _guarded(self, http: HttpCall) -> httpx2.Response:
-        turn = Turn(http, self._policy, self._clock)
+        guarded = GuardedCall(http, self._policy, self._clock)
 
         async def send(effect: Send[BodyCall]) -> Sent[httpx2.Response]:
             try:
-                return await self._send(turn, turn.request(effect))
+                return await self._send(guarded, guarded.request(effect))
             except httpx2.HTTPError as error:
-                return turn.failed(error)
+                return guarded.failed(error)
 
         try:
             served = await adrive(
-                http.call, send, memo=self._memo, policy=turn.policy, observer=self._observer,
+                http.call, send, memo=self._memo, policy=guarded.policy, observer=self._observer,
                 timeout=http.timeout,
             )  # fmt: skip
         except (httpx2.HTTPStatusError, ValueError) as error:
-            instead = turn.instead(error)
-            if instead is None:
+            response = guarded.instead(error)
+            if response is None:
                 return untouched(http, await self._inner.handle_async_request(http.request))
-            return instead
-        return turn.finish(served)
+            return response
+        return guarded.finish(served)
 
-    async def _send(self, turn: Turn, request: httpx2.Request) -> Sent[httpx2.Response]:
+    async def _send(self, guarded: GuardedCall, request: httpx2.Request) -> Sent[httpx2.Response]:
         response = await self._inner.handle_async_request(request)
         try:
-            part = turn.part(response)
+            part = guarded.part(response)
             if part == "nothing":
-                return turn.unseen(response)
+                return guarded.unseen(response)
             if part == "whole":
                 stream = cast("httpx2.AsyncByteStream", response.stream)
                 raw = b"".join([piece async for piece in stream])
                 await stream.aclose()
-                return turn.whole(response, raw)
+                return guarded.whole(response, raw)
             chunks = response.aiter_bytes()
-            events = turn.events()
+            events = guarded.events()
             async for chunk in chunks:
                 if events.peek(chunk):
                     break
@@ -206,7 +206,7 @@ class AsyncGuardedTransport(httpx2.AsyncBaseTransport):
                 events.ended()
             if events.failure is not None:
                 await _abandon(response, chunks)
-            return turn.opened(response, events, _AsyncBody(turn, events, response, chunks))
+            return guarded.opened(response, events, _AsyncBody(guarded, events, response, chunks))
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await response.aclose()
@@ -233,7 +233,7 @@ class AsyncGuardedTransport(httpx2.AsyncBaseTransport):
 class _Body(httpx2.SyncByteStream):
     """The rest of a stream that was peeked into."""
 
-    turn: Turn
+    guarded: GuardedCall
     events: EventStream
     response: httpx2.Response
     chunks: Generator[bytes]
@@ -248,7 +248,7 @@ class _Body(httpx2.SyncByteStream):
             yield self.events.close()
             raise
         yield self.events.close()
-        self.turn.read(self.events.healer.source)
+        self.guarded.read(self.events.healer.source)
 
     def close(self) -> None:
         self.chunks.close()
@@ -259,7 +259,7 @@ class _Body(httpx2.SyncByteStream):
 class _AsyncBody(httpx2.AsyncByteStream):
     """The same on the event loop."""
 
-    turn: Turn
+    guarded: GuardedCall
     events: EventStream
     response: httpx2.Response
     chunks: AsyncGenerator[bytes]
@@ -274,7 +274,7 @@ class _AsyncBody(httpx2.AsyncByteStream):
             yield self.events.close()
             raise
         yield self.events.close()
-        self.turn.read(self.events.healer.source)
+        self.guarded.read(self.events.healer.source)
 
     async def aclose(self) -> None:
         await _closed(self.response, self.chunks)

@@ -16,6 +16,6 @@ from structguard.flow.report import (
     Info as Info,
     attach as attach,
     info as info,
-    tell as tell,
+    publish as publish,
     watch as watch,
 )

@@ -152,23 +152,23 @@ def guarded_flow(
     Raises:
         Exception: the error of the last send; a failed retry has the first error as `__cause__`.
     """
-    turn: _Turn[C, T] = _Turn(call, view, policy, notify)
+    guarded: _GuardedCall[C, T] = _GuardedCall(call, view, policy, notify)
     if not call.guardable:
-        return turn.served((yield from turn.send(call)), enforced=None)
+        return guarded.served((yield from guarded.send(call)), enforced=None)
     if policy.mode != "guard" or policy.require_enforced:
-        return (yield from turn.unguarded())
+        return (yield from guarded.unguarded())
     entry = view.look(call)
     if entry is None:
-        return (yield from turn.first(None))
+        return (yield from guarded.first(None))
     if view.due(entry) and (yield Lease(entry)):
-        return (yield from turn.first(entry))
+        return (yield from guarded.first(entry))
     view.note_saved(entry)
     notify(entry.skipped)
-    sent = yield from turn.send(call.degraded())
-    return turn.served(sent, enforced=False, refusal=entry.refusal)
+    sent = yield from guarded.send(call.degraded())
+    return guarded.served(sent, enforced=False, refusal=entry.refusal)
 
 
-class _Turn(NamedTuple, Generic[C, T]):
+class _GuardedCall(NamedTuple, Generic[C, T]):
     """One guarded call on its way through the flow."""
 
     call: C
@@ -178,7 +178,7 @@ class _Turn(NamedTuple, Generic[C, T]):
 
     def first(self, expired: Entry | None) -> Flow[C, T]:
         """Ask with the format; `expired` is the entry this call was leased to try again."""
-        sent = yield from self.send(self.asked())
+        sent = yield from self.send(self.first_call())
         if sent.error is None:
             if expired is not None:
                 yield Forget(expired)
@@ -238,7 +238,7 @@ class _Turn(NamedTuple, Generic[C, T]):
                 )
             )
 
-    def asked(self) -> C:
+    def first_call(self) -> C:
         """The call as it is first sent: schema in the prompt too where the format is ignored."""
         if self.policy.ignored_after:
             entry = self.view.look(self.call, "ignored")

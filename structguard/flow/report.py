@@ -54,16 +54,16 @@ def watch() -> Generator[list[Info]]:
     try:
         yield calls
     finally:  # no token: it may end after one that began later, or in another task (a fixture's)
-        _watching.set(tuple(kept for kept in _watching.get() if kept is not calls))
+        _watching.set(tuple(other for other in _watching.get() if other is not calls))
 
 
 def info(answer: object) -> Info | None:
     """How this answer was served; None where no Info could be attached (str, dict, tuple, …)."""
-    kept = _attached.get(id(answer))
-    return kept[1] if kept is not None and kept[0]() is answer else None
+    attached = _attached.get(id(answer))
+    return attached[1] if attached is not None and attached[0]() is answer else None
 
 
-def tell(told: Info) -> Callable[[Info], None]:
+def publish(info: Info) -> Callable[[Info], None]:
     """
     Hand an Info to everyone who watches in this context.
 
@@ -72,22 +72,22 @@ def tell(told: Info) -> Callable[[Info], None]:
     """
     watching = _watching.get()
     for calls in watching:
-        calls.append(told)
+        calls.append(info)
 
-    def amend(fuller: Info) -> None:
+    def amend(updated: Info) -> None:
         for calls in watching:
-            for at, kept in enumerate(calls):  # in place: other threads append meanwhile
-                if kept is told:
-                    calls[at] = fuller
+            for at, current in enumerate(calls):  # in place: other threads append meanwhile
+                if current is info:
+                    calls[at] = updated
 
     return amend
 
 
-def attach(answer: object, told: Info) -> None:
+def attach(answer: object, info: Info) -> None:
     """Remember an Info beside an answer, for as long as the answer lives."""
     key = id(answer)
     try:
         ref = weakref.ref(answer, lambda _: _attached.pop(key, None) and None)
     except TypeError:  # str, dict, list, None: nothing can be attached
         return
-    _attached[key] = (ref, told)
+    _attached[key] = (ref, info)

@@ -208,7 +208,7 @@ class Passage:
             body=turn.body,
             guardable=turn.guardable,
             prompt=self.policy.prompt,
-            asked=turn.format,
+            format=turn.format,
             quotes=turn.quotes,
         )
 

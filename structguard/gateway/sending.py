@@ -75,7 +75,7 @@ class Sending:
         """A 2xx body. Raises BadReply for what is no answer."""
         if self.decode is not None:
             given = json_object(raw)
-            format_ = asked.asked if asked.guardable else None
+            format_ = asked.format if asked.guardable else None
             return Whole(raw, given, self.decode(given, raw, format=format_))
         whole = Whole(raw, read(raw))
         if not is_sound(whole.parsed, asked.api):

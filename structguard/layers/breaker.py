@@ -113,10 +113,13 @@ class Breaker:
         first = await anext(events, None)
         if first is not None:
             return first
-        what = "the stream ended before its first event"
+        message = "the stream ended before its first event"
         fail = operation("stream", request, self._names[link], observer=self.observer)
         raise fail.inline(
-            Kind.STREAM_TRUNCATED, what, failure=Failure(truncated=True, message=what), requests=1
+            Kind.STREAM_TRUNCATED,
+            message,
+            failure=Failure(truncated=True, message=message),
+            requests=1,
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from structguard.errors import ProviderError
 from structguard.events import Observer, ignore
-from structguard.flow import Info, Send, Sent, Served, adrive, attach, tell
+from structguard.flow import Info, Send, Sent, Served, adrive, attach, publish
 from structguard.layers.protected import Protected
 from structguard.layers.request_call import RequestCall
 from structguard.layers.served import (
@@ -57,14 +57,14 @@ class Degrade:
 
             async def send(effect: Send[RequestCall]) -> Sent[Completion]:
                 try:
-                    reply = await core(self._asked(effect, budget))
+                    reply = await core(self._request(effect, budget))
                 except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
                     return self._failed(call, effect.call, error, budget)
                 return Sent(value=reply, status=200, answered=answers(reply))
 
             served = await self._drive(call, send, budget)
             reply = marked(served.value, served, budget)
-            self._tell(call, served, reply)
+            self._publish(call, served, reply)
             return reply
 
         return guarded
@@ -79,7 +79,9 @@ class Degrade:
 
                 async def send(effect: Send[RequestCall]) -> Sent[Opened]:
                     try:
-                        events = await opened.enter_async_context(core(self._asked(effect, budget)))
+                        events = await opened.enter_async_context(
+                            core(self._request(effect, budget))
+                        )
                         head = await head_of(events, confirm=effect.confirm)
                     except Exception as error:  # noqa: BLE001  judged, then raised again unchanged
                         await opened.aclose()
@@ -89,7 +91,7 @@ class Degrade:
                     )
 
                 served = await self._drive(call, send, budget)
-                self._tell(call, served, None)
+                self._publish(call, served, None)
                 yield MarkedEvents(served, budget)
 
         return guarded
@@ -98,13 +100,13 @@ class Degrade:
         """A broken schema is a ValueError here, before anything is sent."""
         if request.model is None and self.model is not None:
             request = replace(request, model=self.model)
-        wanted = as_format(request.response_format)
+        format_ = as_format(request.response_format)
         call = RequestCall(
             provider=self.provider,
             request=request,
-            format=wanted,
+            format=format_,
             streaming=streaming,
-            guardable=wanted is not None and not names_format(request.extra_body),
+            guardable=format_ is not None and not names_format(request.extra_body),
             instruct=self.policy.prompt == "always",
         )
         if call.leaves_out:
@@ -112,7 +114,7 @@ class Degrade:
         deadline = None if request.timeout is None else self.clock() + request.timeout
         return call, Budget(deadline, request.attempts or getattr(self.provider, "attempts", None))
 
-    def _asked(self, effect: Send[RequestCall], budget: Budget) -> Request:
+    def _request(self, effect: Send[RequestCall], budget: Budget) -> Request:
         request = effect.call.request
         if not budget.spent:
             return request
@@ -158,15 +160,15 @@ class Degrade:
             error.requests = budget.spent
             raise
 
-    def _tell(self, call: RequestCall, served: Served[Any], reply: Completion | None) -> None:
+    def _publish(self, call: RequestCall, served: Served[Any], reply: Completion | None) -> None:
         enforced = False if call.leaves_out else served.enforced
-        told = Info(
+        info = Info(
             provider=self.provider.id,
             model=call.request.model or "",
             enforced=enforced if reply is None else reply.enforced,
             requests=served.requests,
             refusal=served.refusal,
         )
-        tell(told)
+        publish(info)
         if reply is not None:
-            attach(reply, told)
+            attach(reply, info)

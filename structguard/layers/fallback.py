@@ -73,15 +73,15 @@ class FallbackChain:
         judge: Judge = rule_of,
     ) -> None:
         observer = careful(observer)
-        kept = usable(tuple(links), observer)
-        names = link_names([link for link, _ in kept])
+        usable_links = usable(tuple(links), observer)
+        names = link_names([link for link, _ in usable_links])
         self._observer = observer
         self._clock = clock
         self._judge = judge
         self._breaker = Breaker(names, options=options, clock=clock, observer=observer, judge=judge)
         self._links = tuple(
             self._entry(index, name, link.model, provider, guard)
-            for index, (name, (link, provider)) in enumerate(zip(names, kept, strict=True))
+            for index, (name, (link, provider)) in enumerate(zip(names, usable_links, strict=True))
         )
         self.protected: bool = all(getattr(e.provider, "protected", False) for e in self._links)
 
@@ -193,18 +193,18 @@ class FallbackChain:
 
     def _pinned(self, request: Request) -> _Entry:
         """The one link a request names: by link name, else by provider id and its model (C16)."""
-        wanted = request.provider
+        name = request.provider
         for entry in self._links:
-            if entry.name == wanted:
+            if entry.name == name:
                 return entry
-        ours = [entry for entry in self._links if entry.provider.id == wanted]
-        for entry in ours:
+        entries = [entry for entry in self._links if entry.provider.id == name]
+        for entry in entries:
             if request.model in {None, entry.model}:
                 return entry
-        if ours:
-            return ours[0]
+        if entries:
+            return entries[0]
         known = ", ".join(repr(entry.name) for entry in self._links)
-        raise ValueError(f"Request.provider {wanted!r} is no link of this chain; it has {known}")
+        raise ValueError(f"Request.provider {name!r} is no link of this chain; it has {known}")
 
     @property
     def partitions(self) -> int:
@@ -218,7 +218,7 @@ class FallbackChain:
     def describe(self, partition: str = "") -> str:
         """One line a link, for people."""
         return "\n".join(
-            _told(number, view, entry)
+            _described(number, view, entry)
             for number, (view, entry) in enumerate(
                 zip(self.state(partition), self._links, strict=True), start=1
             )
@@ -230,10 +230,10 @@ class FallbackChain:
         if first.health == "healthy":
             return first
         for entry in self._links[1:]:
-            found = await entry.provider.status()
-            if found.health == "healthy":
-                told = f"{self._links[0].name}: {first.message}; {entry.name} is healthy"
-                return Status(health="degraded", message=told, latency=found.latency)
+            status = await entry.provider.status()
+            if status.health == "healthy":
+                message = f"{self._links[0].name}: {first.message}; {entry.name} is healthy"
+                return Status(health="degraded", message=message, latency=status.latency)
         return first
 
     async def __aenter__(self) -> Self:
@@ -273,7 +273,7 @@ def _attach(error: Exception, attempts: Sequence[tuple[str, Exception]]) -> None
         error.attempts = tuple(attempts)  # type: ignore[attr-defined]
 
 
-def _told(number: int, view: LinkView, entry: _Entry) -> str:
+def _described(number: int, view: LinkView, entry: _Entry) -> str:
     where = f"{number}. {view.link} ({entry.model or 'the model asked for'})"
     cooling = f" for {view.cools_for:.0f} s" if view.cools_for else ""
     plural = "" if view.failures == 1 else "s"

@@ -64,10 +64,10 @@ def _why_not(link: Link, kept: Sequence[tuple[Link, Provider]]) -> str | None:
     return None
 
 
-def _same(one: Provider | None, other: Provider) -> bool:
-    if one is None:
+def _same(provider: Provider | None, other: Provider) -> bool:
+    if provider is None:
         return False
-    return one is other or (one.id, one.base_url) == (other.id, other.base_url)
+    return provider is other or (provider.id, provider.base_url) == (other.id, other.base_url)
 
 
 def _plain_name(link: Link) -> str:

@@ -62,7 +62,7 @@ def kind_of(error: BaseException) -> Kind | None:
         return None
     status = _status(error)
     if status is None:
-        return _kind_told(error) or _kind_by_name(error)
+        return _kind_in_reply(error) or _kind_by_name(error)
     if _refuses_format(error):
         return Kind.FORMAT_REFUSED
     if status >= 500:
@@ -105,7 +105,7 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _kind_told(error: Exception) -> Kind | None:
+def _kind_in_reply(error: Exception) -> Kind | None:
     """The kind of an exception about a 2xx: an error told inside a stream, or no readable reply."""
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None)
@@ -124,9 +124,9 @@ def _kind_in(body: dict[str, object]) -> Kind:
     from structguard.wire import chat, converse  # noqa: PLC0415  tables built at the first need
     from structguard.wire.base import Wire  # noqa: PLC0415
 
-    told = json.dumps({"error": body}, default=str)
+    text = json.dumps({"error": body}, default=str)
     wire: Wire = chat if body.keys() - {"code"} else converse
-    return wire.classify(wire.failure(None, {}, told))[0]
+    return wire.classify(wire.failure(None, {}, text))[0]
 
 
 def _kind_by_name(error: Exception) -> Kind | None:

@@ -32,9 +32,9 @@ class RequestCall:
     @property
     def facts(self) -> RequestFacts:
         """What the call carries, as the detector asks it: its provider knows best."""
-        told: Callable[..., RequestFacts] | None = getattr(self.provider, "facts_of", None)
-        if told is not None:
-            return told(self.request, stream=self.streaming)
+        facts_of: Callable[..., RequestFacts] | None = getattr(self.provider, "facts_of", None)
+        if facts_of is not None:
+            return facts_of(self.request, stream=self.streaming)
         return RequestFacts(
             sent="json_schema" if isinstance(self.format, JsonSchema) else "json_object",
             tools=bool(self.request.tools),
@@ -46,8 +46,8 @@ class RequestCall:
     @property
     def leaves_out(self) -> bool:
         """Whether it goes out without its format: `tools_first` on an endpoint that takes one."""
-        asked = self.format is not None and self.request.tools_first
-        return asked and self.facts.sent is None
+        has_both = self.format is not None and self.request.tools_first
+        return has_both and self.facts.sent is None
 
     @property
     def place(self) -> Place:
@@ -58,25 +58,25 @@ class RequestCall:
     def key(self) -> MemoKey:
         """The whole key."""
         facts = self.facts
-        wanted = self.format if isinstance(self.format, JsonSchema) else None
+        json_schema = self.format if isinstance(self.format, JsonSchema) else None
         return MemoKey(
             provider=self.provider.id,
             model=self.request.model or "",
             base_url=self.provider.base_url,
             api=facts.api,
-            format="json_schema" if wanted else "json_object",
+            format="json_schema" if json_schema else "json_object",
             routing=routing_digest(self.request.extra_body.get("provider")),
             flags=facts.flags,
-            schema=digest(wanted.schema) if wanted else "",
-            strict=wanted.strict if wanted else None,
+            schema=digest(json_schema.schema) if json_schema else "",
+            strict=json_schema.strict if json_schema else None,
         )
 
     def degraded(self) -> RequestCall:
         """The same request without the format; the prompt is left alone unless `instruct`."""
         request = replace(self.request, response_format=None)
         if self.instruct and self.format is not None:
-            said = Message(role="system", content=instruction(self.format))
-            request = replace(request, messages=(said, *request.messages))
+            system = Message(role="system", content=instruction(self.format))
+            request = replace(request, messages=(system, *request.messages))
         return replace(self, request=request, guardable=False)
 
     def prompted(self) -> RequestCall:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from structguard.flow import Info, attach, info, report, tell, watch
+from structguard.flow import Info, attach, info, publish, report, watch
 from structguard.flow.prompt import instruction
 from structguard.schema import as_format
 from structguard.types import JsonObject, JsonSchema
@@ -22,11 +22,11 @@ def test_a_watch_may_end_before_one_that_began_later() -> None:
     first, second = watch(), watch()
     begun = first.__enter__()
     later = second.__enter__()
-    tell(ONE)
+    publish(ONE)
     first.__exit__(None, None, None)
-    tell(TWO)
+    publish(TWO)
     second.__exit__(None, None, None)
-    tell(TWO)
+    publish(TWO)
     assert (begun, later) == ([ONE], [ONE, TWO])
 
 
@@ -47,8 +47,8 @@ async def test_a_watch_may_end_in_another_task(anyio_backend: str) -> None:
 
 def test_a_fuller_word_takes_the_place_of_the_first_one() -> None:
     with watch() as calls:
-        amend = tell(ONE)
-        tell(TWO)
+        amend = publish(ONE)
+        publish(TWO)
         kept = calls
         amend(FULLER)
     assert calls is kept

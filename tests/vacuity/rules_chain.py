@@ -198,9 +198,9 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "chain: the first event is not awaited",
         BREAKER,
-        '        what = "the stream ended before its first event"\n',
+        '        message = "the stream ended before its first event"\n',
         "        if link >= 0:\n            return first  # type: ignore[return-value]\n"
-        '        what = "the stream ended before its first event"\n',
+        '        message = "the stream ended before its first event"\n',
         _one("test_a_stream_that_ends_before_its_first_event_advances_and_counts", STREAMS),
     ),
 ]

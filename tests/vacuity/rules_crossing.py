@@ -74,7 +74,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "crossing: the answer in the thoughts stays there",
         f"{_IN}/sending.py",
-        "format_ = asked.asked if asked.guardable else None",
+        "format_ = asked.format if asked.guardable else None",
         "format_ = None",
         (f"{_CROSSING}::test_an_answer_in_the_thoughts_becomes_the_answer",),
     ),

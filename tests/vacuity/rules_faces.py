@@ -37,7 +37,7 @@ MUTATIONS = [
     one(
         "wrap takes a misfit after a degraded send",
         HEALING,
-        "if not degraded or looks_right(value, asked()):",
+        "if not degraded or looks_right(value, get_format()):",
         "if True:",
         WRAP,
         "unwrapped",
@@ -69,7 +69,7 @@ MUTATIONS = [
     one(
         "wrap forgets its copies",
         SDK,
-        '"copy": copy, "with_options": copy, ',
+        '        "copy": copy,\n        "with_options": copy,\n',
         "",
         WRAP,
         "copies or unwrapping",
@@ -77,8 +77,8 @@ MUTATIONS = [
     one(
         "wrap changes the caller's options",
         SDK,
-        "        asking = self.options.model_copy()",
-        "        asking = self.options",
+        "        options = self.options.model_copy()",
+        "        options = self.options",
         WRAP,
         "caller_keeps",
     ),
@@ -125,7 +125,7 @@ MUTATIONS = [
     one(
         "a degraded stream is not healed",
         STREAMS,
-        "if not self.degraded and not held.carrier and _starts_as_json(held.text, self.asked):",
+        "if not self.degraded and not held.carrier and _starts_as_json(held.text, self.get_format):",
         "if True:",
         STREAM_TESTS,
         "bare_json",
@@ -142,9 +142,9 @@ MUTATIONS = [
         "only the SDK's own errors are judged",
         SDK,
         "except Exception as error:  # noqa: BLE001  judged, then raised again unchanged\n"
-        "                return turn.failed(error)\n\n        served = drive(",
+        "                return guarded.failed(error)\n\n        served = drive(",
         "except RuntimeWarning as error:\n"
-        "                return turn.failed(error)\n\n        served = drive(",
+        "                return guarded.failed(error)\n\n        served = drive(",
         WRAP_FAULTS,
         "failed_retry",
     ),
@@ -257,8 +257,8 @@ MUTATIONS = [
     one(
         "a provider's facts are not asked for",
         "structguard/layers/request_call.py",
-        "        if told is not None:\n",
-        "        if told is None:\n",
+        "        if facts_of is not None:\n",
+        "        if facts_of is None:\n",
         DEGRADED,
         "always_reasons",
     ),

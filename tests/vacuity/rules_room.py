@@ -18,8 +18,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "room: a transport's stream holds itself",
         "structguard/clients/http_reply.py",
-        "held = tell(told), weakref.ref(response)",
-        "held = tell(told), lambda: response",
+        "response_ref = publish(info), weakref.ref(response)",
+        "response_ref = publish(info), lambda: response",
         (_CYCLES, "-k", "transport and stream and accept"),
     ),
     Mutation(

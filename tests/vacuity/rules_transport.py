@@ -6,7 +6,7 @@ from tests.vacuity.mutation import Mutation
 
 CALL = "structguard/clients/http_call.py"
 REPLY = "structguard/clients/http_reply.py"
-MADE = "structguard/clients/http_made.py"
+RESPONSE = "structguard/clients/http_response.py"
 STREAM = "structguard/clients/http_stream.py"
 FACE = "structguard/clients/transport.py"
 TESTS, ASYNC = "tests/clients/test_transport.py", "tests/clients/test_transport_async.py"
@@ -69,9 +69,9 @@ MUTATIONS = [
     ),
     one(
         "lies about a healed body",
-        MADE,
-        '    headers["content-length"] = str(len(raw))\n    return made(response, headers, raw)\n',
-        "    return made(response, response.headers, raw)\n",
+        RESPONSE,
+        '    headers["content-length"] = str(len(raw))\n    return with_body(response, headers, raw)\n',
+        "    return with_body(response, response.headers, raw)\n",
         "tells_the_truth",
     ),
     one(

@@ -1,4 +1,4 @@
-"""Responses made anew: with a healed body, or with the status an error inside a 200 should have had."""
+"""httpx2 responses built anew: with a healed body, or with the status an error inside a 200 should have had."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STATUSES: Mapping[Kind, int] = {Kind.AUTHENTICATION: 401, Kind.BILLING: 402}
 """Where a client must see another status than a gateway's: these are final, a 5xx is sent again."""
 
 
-def made(
+def with_body(
     response: httpx2.Response, headers: httpx2.Headers, raw: bytes, *, status: int | None = None
 ) -> httpx2.Response:
     """A response with this body, not read yet."""
@@ -33,7 +33,7 @@ def rewritten(response: httpx2.Response, reply: Mapping[str, object]) -> httpx2.
     raw = json.dumps(reply, separators=(",", ":")).encode()
     headers = without_encoding(response.headers)
     headers["content-length"] = str(len(raw))
-    return made(response, headers, raw)
+    return with_body(response, headers, raw)
 
 
 def instead_of(
@@ -43,17 +43,18 @@ def instead_of(
     headers = without_encoding(response.headers)
     headers["content-type"] = "application/json"
     headers["content-length"] = str(len(raw))
-    found = made(response, headers, raw, status=status)
+    error = with_body(response, headers, raw, status=status)
     if status is not None:
-        found.extensions.pop("reason_phrase", None)  # it was the 200's
-    return found
+        error.extensions.pop("reason_phrase", None)  # it was the 200's
+    return error
 
 
 def without_encoding(headers: httpx2.Headers) -> httpx2.Headers:
-    kept = headers.copy()
+    """The headers of the same reply with another body, decoded and of another length."""
+    remaining = headers.copy()
     for name in _ENCODED:
-        kept.pop(name, None)
-    return kept
+        remaining.pop(name, None)
+    return remaining
 
 
 def status_of(raw: bytes, api: Api) -> int:
