@@ -22,7 +22,12 @@ from structguard.errors.building import (
     operation as operation,
     provider_error as provider_error,
 )
-from structguard.errors.kinds import KINDS as KINDS, KindRule as KindRule, rule_for as rule_for
+from structguard.errors.kinds import (
+    KINDS as KINDS,
+    KindRule as KindRule,
+    kind_of_status as kind_of_status,
+    rule_for as rule_for,
+)
 from structguard.errors.redaction import redact as redact
 from structguard.errors.tree import (
     Attempt as Attempt,

@@ -45,6 +45,28 @@ KINDS: Mapping[Kind, KindRule] = MappingProxyType(
 """One row a kind (spec errors, the table). `rule_for` adds what depends on the failure itself."""
 
 
+_STATUSES: Mapping[int, Kind] = MappingProxyType(
+    {
+        401: Kind.AUTHENTICATION,
+        402: Kind.BILLING,
+        403: Kind.AUTHENTICATION,
+        404: Kind.NOT_FOUND,
+        408: Kind.TIMEOUT,
+        409: Kind.UNAVAILABLE,
+        410: Kind.NOT_FOUND,
+        413: Kind.REQUEST_TOO_LARGE,
+        425: Kind.UNAVAILABLE,
+        429: Kind.RATE_LIMITED,
+        504: Kind.TIMEOUT,
+    }
+)
+
+
+def kind_of_status(status: int) -> Kind:
+    """What an HTTP status of 400 or more means where nothing else is known."""
+    return _STATUSES.get(status, Kind.UNAVAILABLE if status >= 500 else Kind.INVALID_REQUEST)
+
+
 def rule_for(kind: Kind, failure: Failure) -> KindRule:
     """
     The row of a kind, narrowed by the failure: an own time-out is not retried on the same link and

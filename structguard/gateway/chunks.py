@@ -18,7 +18,7 @@ from structguard.types import (
     ToolCall,
     ToolCalled,
 )
-from structguard.wire.chat.reply import spoken_finish, spoken_usage
+from structguard.wire.chat.reply import encode_finish, encode_usage
 
 Chunk = dict[str, object]
 
@@ -83,9 +83,9 @@ class Chunks:
         for call in completion.tool_calls:
             if call.id not in self._told:
                 yield self._call(call)
-        yield self._chunk({}, spoken_finish(completion.finish), metadata=dict(told))
+        yield self._chunk({}, encode_finish(completion.finish), metadata=dict(told))
         if self.usage:
-            counted = spoken_usage(completion.usage)
+            counted = encode_usage(completion.usage)
             yield {**self._chunk({}), "choices": [], "usage": counted}
 
     def _call(self, call: ToolCall) -> Chunk:

@@ -17,7 +17,7 @@ from structguard.gateway.whole import RawReply
 from structguard.gateway.writing import packed
 from structguard.types import Usage, as_mapping
 from structguard.wire.responses import decode_reply
-from structguard.wire.responses.reply import spoken_usage
+from structguard.wire.responses.reply import encode_usage
 
 _ASK = (
     "Summarise the conversation above for whoever continues it: what was asked, what was found or"
@@ -61,7 +61,7 @@ async def compacted(core: Core, turn: Turn, scope: str) -> bytes:
             "object": "response.compaction",
             "created_at": now(),
             "output": [*kept, compaction(answer.text, new_id("cmp"))],
-            "usage": spoken_usage(answer.usage or Usage()),
+            "usage": encode_usage(answer.usage or Usage()),
         }
     )
 

@@ -73,7 +73,7 @@ def _to_chat(
         for role, content in said
     ]
     if format_ is not None:
-        made["response_format"] = chat.spoken_format(format_)
+        made["response_format"] = chat.encode_format(format_)
     return made
 
 
@@ -98,7 +98,7 @@ def _to_responses(
     ]
     made["store"] = False
     if format_ is not None:
-        made["text"] = responses.spoken_format(format_)
+        made["text"] = responses.encode_format(format_)
     return made
 
 

@@ -31,7 +31,7 @@ class Decode(Protocol):
 
     def __call__(
         self,
-        given: Mapping[str, object],
+        data: Mapping[str, object],
         body: bytes,
         *,
         format: Format | None,  # noqa: A002  the field's word

@@ -8,27 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
 
-from structguard.errors import KINDS, KindRule, ProviderError, rule_for
+from structguard.errors import KINDS, KindRule, ProviderError, kind_of_status, rule_for
 from structguard.types import Failure, Kind, as_mapping
 
-_STATUSES: Mapping[int, Kind] = MappingProxyType(
-    {
-        401: Kind.AUTHENTICATION,
-        402: Kind.BILLING,
-        403: Kind.AUTHENTICATION,
-        404: Kind.NOT_FOUND,
-        408: Kind.TIMEOUT,
-        409: Kind.UNAVAILABLE,
-        410: Kind.NOT_FOUND,
-        413: Kind.REQUEST_TOO_LARGE,
-        425: Kind.UNAVAILABLE,
-        429: Kind.RATE_LIMITED,
-        504: Kind.TIMEOUT,
-    }
-)
 _TIMED_OUT = re.compile(r"time(?:d_?)?_?out|deadline", re.IGNORECASE)
 _NETWORK = re.compile(
     r"connect|network|gaierror|ssl|(?:read|write|remoteprotocol|proxy|payload|url|httpclient)error$"
@@ -65,9 +48,7 @@ def kind_of(error: BaseException) -> Kind | None:
         return _kind_in_reply(error) or _kind_by_name(error)
     if _refuses_format(error):
         return Kind.FORMAT_REFUSED
-    if status >= 500:
-        return _STATUSES.get(status, Kind.UNAVAILABLE)
-    return _STATUSES.get(status, Kind.INVALID_REQUEST)
+    return kind_of_status(status)
 
 
 def is_outage(error: BaseException, /) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from structguard.errors import KINDS
+from structguard.errors import KINDS, kind_of_status
 from structguard.types import Failure, Kind, as_mapping, as_sequence, as_text
 from structguard.wire.base import Headers, Verdict
 from structguard.wire.headers import duration, lowered, rate_limits, request_id, retry_after
@@ -30,19 +30,6 @@ _FACTS = ("provider_name", "failed_routing_step")
 _STATUS = re.compile(r"[45][0-9]{2}")
 _NO_CODE = frozenset({"error", "failure", "fail"})  # words that only say that it is an error
 _TEXT_STATUSES = frozenset({400, 404, 413, 422})
-_STATUSES: Mapping[int, Kind] = {
-    401: Kind.AUTHENTICATION,
-    402: Kind.BILLING,
-    403: Kind.AUTHENTICATION,
-    404: Kind.NOT_FOUND,
-    408: Kind.TIMEOUT,
-    409: Kind.UNAVAILABLE,
-    410: Kind.NOT_FOUND,
-    413: Kind.REQUEST_TOO_LARGE,
-    425: Kind.UNAVAILABLE,
-    429: Kind.RATE_LIMITED,
-    504: Kind.TIMEOUT,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +52,9 @@ def read_failure(
     """The facts of an error reply; HTML, plain text and an empty body are read as well."""
     text = body if isinstance(body, str) else body.decode("utf-8", "replace")
     low = lowered(headers)
-    told = list(statements(text))
+    objects = list(statements(text))
     return _failure(
-        told,
+        objects,
         status=status,
         body=text,
         plain=_plain(text),
@@ -77,15 +64,15 @@ def read_failure(
     )
 
 
-def failure_in(given: Mapping[str, object], body: str) -> Failure:
+def failure_in(error: Mapping[str, object], body: str) -> Failure:
     """The facts of an error object in a 2xx body or in a stream's event."""
     return _failure(
-        list(_walk(given, 0)), status=200, body=body, plain="an error without a message"
+        list(_walk(error, 0)), status=200, body=body, plain="an error without a message"
     )
 
 
 def _failure(
-    told: Sequence[Mapping[str, object]],
+    objects: Sequence[Mapping[str, object]],
     *,
     status: int | None,
     body: str,
@@ -94,26 +81,26 @@ def _failure(
     retry_after: float | None = None,
     limits: Mapping[str, object] | None = None,
 ) -> Failure:
-    delay = _first(told, ("retryDelay",))
+    delay = _first(objects, ("retryDelay",))
     return Failure(
         status=status,
         body=body,
-        message=next((text for one in told for text in _own_texts(one)), plain),
-        code=_first(told, ("code", "error_code", "reason")),
-        type=_first(told, ("type", "status", "error_type", "__type"), words=True),
-        param=_first(told, ("param",)),
-        request_id=request_id or _first(told, ("request_id", "requestId")),
+        message=next((text for fields in objects for text in _own_texts(fields)), plain),
+        code=_first(objects, ("code", "error_code", "reason")),
+        type=_first(objects, ("type", "status", "error_type", "__type"), words=True),
+        param=_first(objects, ("param",)),
+        request_id=request_id or _first(objects, ("request_id", "requestId")),
         retry_after=retry_after if retry_after is not None else duration(delay or ""),
-        metadata={**(limits or {}), **present(**{key: _first(told, (key,)) for key in _FACTS})},
+        metadata={**(limits or {}), **present(**{key: _first(objects, (key,)) for key in _FACTS})},
     )
 
 
 def classify(failure: Failure, table: Table) -> Verdict:
     """The kind of a failure by one vendor's table, its message, and the facts that were given."""
-    told = list(statements(failure.body))
+    objects = list(statements(failure.body))
     message = failure.message
     return (
-        _kind(failure, table, told),
+        _kind(failure, table, objects),
         message,
         present(
             code=failure.code,
@@ -124,7 +111,7 @@ def classify(failure: Failure, table: Table) -> Verdict:
     )
 
 
-def _kind(failure: Failure, table: Table, told: Sequence[Mapping[str, object]]) -> Kind:
+def _kind(failure: Failure, table: Table, objects: Sequence[Mapping[str, object]]) -> Kind:
     if failure.timed_out or failure.own_timeout:
         return Kind.TIMEOUT
     if failure.network:
@@ -132,15 +119,17 @@ def _kind(failure: Failure, table: Table, told: Sequence[Mapping[str, object]]) 
     if failure.truncated:
         return Kind.STREAM_TRUNCATED
     codes = [code for code in (failure.code, failure.type) if code]
-    codes += [code for one in told for code in _own_codes(one)]
-    hits = [table.keys[key] for one in told for key in one if one[key] and key in table.keys]
+    codes += [code for fields in objects for code in _own_codes(fields)]
+    hits = [
+        table.keys[key] for fields in objects for key in fields if fields[key] and key in table.keys
+    ]
     hits += [table.codes[code.lower()] for code in codes if code.lower() in table.codes]
     if hits:
         # a wrapper may call unavailable what the error inside it calls final
         return next((kind for kind in hits if not KINDS[kind].retry), hits[0])
     status = _status(failure.status, codes)
     if status in _TEXT_STATUSES:
-        texts = [failure.message, *(text for one in told for text in _own_texts(one))]
+        texts = [failure.message, *(text for fields in objects for text in _own_texts(fields))]
         for kind, pattern in table.texts:
             if any(pattern.search(text[:_SHOWN]) for text in texts):
                 return kind
@@ -150,9 +139,7 @@ def _kind(failure: Failure, table: Table, told: Sequence[Mapping[str, object]]) 
 def _by_status(status: int | None, vague: Sequence[Kind]) -> Kind:
     if status is None or status < 400:
         return vague[0] if vague else Kind.BAD_RESPONSE
-    if status >= 500:
-        return _STATUSES.get(status, Kind.UNAVAILABLE)
-    return _STATUSES.get(status, Kind.INVALID_REQUEST)
+    return kind_of_status(status)
 
 
 def _status(status: int | None, codes: Sequence[str]) -> int | None:
@@ -186,25 +173,25 @@ def _walk(value: object, depth: int) -> Iterator[Mapping[str, object]]:
             yield from _walk(item, depth + 1)
 
 
-def _own_codes(told: Mapping[str, object]) -> Iterator[str]:
+def _own_codes(fields: Mapping[str, object]) -> Iterator[str]:
     for key in _CODES:
-        value = told.get(key)
+        value = fields.get(key)
         if isinstance(value, str | int) and str(value).lower() not in _NO_CODE:
             yield str(value)
 
 
-def _own_texts(told: Mapping[str, object]) -> Iterator[str]:
+def _own_texts(fields: Mapping[str, object]) -> Iterator[str]:
     for key in _TEXTS:
-        if text := (as_text(told.get(key)) or "").strip():
+        if text := (as_text(fields.get(key)) or "").strip():
             yield text
 
 
 def _first(
-    told: Sequence[Mapping[str, object]], keys: Sequence[str], *, words: bool = False
+    objects: Sequence[Mapping[str, object]], keys: Sequence[str], *, words: bool = False
 ) -> str | None:
-    for one in told:
+    for fields in objects:
         for key in keys:
-            value = one.get(key)
+            value = fields.get(key)
             text = str(value) if isinstance(value, str | int) else ""
             if text and text.lower() not in _NO_CODE and not (words and text.isdecimal()):
                 return text

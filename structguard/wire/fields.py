@@ -15,8 +15,8 @@ from structguard.types import (
     as_sequence,
     as_text,
 )
-from structguard.wire.asking import BUDGETS
 from structguard.wire.base import Undecodable
+from structguard.wire.encoding import BUDGETS
 
 _T = TypeVar("_T")
 
@@ -44,20 +44,20 @@ class Fields:
     def flag(self, key: str) -> bool | None:
         """True or false."""
         value = self.take(key)
-        good = value if isinstance(value, bool) else None
-        return None if value is None else self._need(good, key, "true or false", value)
+        checked = value if isinstance(value, bool) else None
+        return None if value is None else self._need(checked, key, "true or false", value)
 
     def whole(self, key: str) -> int | None:
         """A whole number."""
         value = self.take(key)
-        good = value if isinstance(value, int) and not isinstance(value, bool) else None
-        return None if value is None else self._need(good, key, "a whole number", value)
+        checked = value if isinstance(value, int) and not isinstance(value, bool) else None
+        return None if value is None else self._need(checked, key, "a whole number", value)
 
     def number(self, key: str) -> float | None:
         """A number."""
         value = self.take(key)
-        good = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-        return None if value is None else self._need(good, key, "a number", value)
+        checked = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return None if value is None else self._need(checked, key, "a number", value)
 
     def mapping(self, key: str) -> Mapping[str, object] | None:
         """An object."""
@@ -79,11 +79,11 @@ class Fields:
         """What was not taken."""
         return dict(self._left)
 
-    def _need(self, good: _T | None, key: str, what: str, got: object) -> _T:
-        if good is None:
+    def _need(self, checked: _T | None, key: str, expected: str, value: object) -> _T:
+        if checked is None:
             path = f"{self._where}.{key}" if self._where else key
-            raise Undecodable(f"{path} must be {what}, got {type(got).__name__}", param=path)
-        return good
+            raise Undecodable(f"{path} must be {expected}, got {type(value).__name__}", param=path)
+        return checked
 
 
 def tools_in(
@@ -100,17 +100,17 @@ def tools_in(
     return tuple(functions), tuple(hosted)
 
 
-def effort_in(given: object, field: str) -> tuple[Effort | None, dict[str, object]]:
+def effort_in(value: object, field: str) -> tuple[Effort | None, dict[str, object]]:
     """A client's effort; a word only the vendor knows stays where it was, for `extra_body`."""
-    if given is None:
+    if value is None:
         return None, {}
     for word in EFFORTS:
-        if given == word:
+        if value == word:
             return word, {}
-    return None, {field: given}
+    return None, {field: value}
 
 
-def decoded_request(**given: object) -> Request:
+def decoded_request(**fields: object) -> Request:
     """
     The Request of fields read from a body.
 
@@ -118,9 +118,9 @@ def decoded_request(**given: object) -> Request:
         Undecodable: a value Request itself refuses.
     """
     try:
-        return Request(**given)  # type: ignore[arg-type]
+        return Request(**fields)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
-        known = next((name for name in given if name in str(error)), "tools")
+        known = next((name for name in fields if name in str(error)), "tools")
         raise Undecodable(str(error), param=known) from error
 
 

@@ -45,10 +45,10 @@ def retry_after(low: Mapping[str, str], now: float | None = None) -> float | Non
     """
     if (milliseconds := number(low.get("retry-after-ms", ""))) is not None:
         return max(0.0, milliseconds / 1000)
-    given = low.get("retry-after", "")
-    if (seconds := number(given)) is not None:
+    value = low.get("retry-after", "")
+    if (seconds := number(value)) is not None:
         return max(0.0, float(seconds))
-    when, sent = _date(given), _date(low.get("date", ""))
+    when, sent = _date(value), _date(low.get("date", ""))
     since = sent.timestamp() if sent else now
     return max(0.0, when.timestamp() - since) if when and since is not None else None
 

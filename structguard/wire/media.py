@@ -94,6 +94,20 @@ def text_only(parts: str | tuple[Part, ...], *, where: str) -> str:
     return "".join(part.text for part in parts if isinstance(part, Text))
 
 
+def image_url(part: Image, api: str) -> str:
+    """
+    Where an image is, for a wire that knows no detail.
+
+    Raises:
+        Unencodable: a detail is asked for.
+    """
+    if part.detail not in {None, "auto"}:
+        raise Unencodable(
+            f"the {api} wire has no image detail, got {part.detail!r}", param="messages"
+        )
+    return part.url
+
+
 def describe(part: Image | File) -> str:
     """What a part is, for a message."""
     match part:

@@ -35,14 +35,14 @@ def dumps(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def merged(ours: Mapping[str, object], extra: Mapping[str, object]) -> dict[str, object]:
+def merged(body: Mapping[str, object], extra: Mapping[str, object]) -> dict[str, object]:
     """Both objects in one; where both hold an object its members are merged, else `extra` wins."""
-    result = dict(ours)
+    result = dict(body)
     for key, value in extra.items():
-        mine = result.get(key)
-        if isinstance(mine, Mapping) and isinstance(value, Mapping):
+        own = result.get(key)
+        if isinstance(own, Mapping) and isinstance(value, Mapping):
             result[key] = merged(
-                cast("Mapping[str, object]", mine), cast("Mapping[str, object]", value)
+                cast("Mapping[str, object]", own), cast("Mapping[str, object]", value)
             )
         else:
             result[key] = value
@@ -62,8 +62,8 @@ def with_extra(
     """
     if not extra:
         return body
-    kept = {*reserved, *(key for key in if_absent if key in body)}
-    return merged(body, {key: value for key, value in extra.items() if key not in kept})
+    ignored = {*reserved, *(key for key in if_absent if key in body)}
+    return merged(body, {key: value for key, value in extra.items() if key not in ignored})
 
 
 def present(**fields: object) -> dict[str, object]:

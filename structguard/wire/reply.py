@@ -230,9 +230,9 @@ def bad(message: str, body: bytes | str = "") -> BadReply:
 
 def texts(parts: Sequence[object] | None, key: str = "text") -> str:
     """The texts under `key` of a list of objects, concatenated in order."""
-    found: list[str] = []
+    values: list[str] = []
     for part in parts or ():
         value = (as_mapping(part) or {}).get(key)
         if isinstance(value, str):
-            found.append(value)
-    return "".join(found)
+            values.append(value)
+    return "".join(values)

@@ -64,11 +64,11 @@ class SseReader:
         if data.startswith(b"data: "):
             pieces = data[6:-2].split(b"\n\ndata: ")
             if data.count(b"\n") == 2 * len(pieces):
-                found = [("", piece) for piece in pieces]
+                found = [("", data_) for data_ in pieces]
         elif data.startswith(b"event: "):
-            named = [one.split(b"\ndata: ", 1) for one in data[7:-2].split(b"\n\nevent: ")]
-            if data.count(b"\n") == 3 * len(named) and all(len(one) == 2 for one in named):
-                found = [(_name(name), piece) for name, piece in named]
+            blocks = [block.split(b"\ndata: ", 1) for block in data[7:-2].split(b"\n\nevent: ")]
+            if data.count(b"\n") == 3 * len(blocks) and all(len(block) == 2 for block in blocks):
+                found = [(_name(name), data_) for name, data_ in blocks]
         if found:
             self._start = False
         return found

@@ -145,7 +145,7 @@ MUTATIONS = [
     ),
     Mutation(
         "wire: the word json stays when the format goes",
-        f"{W}/asking.py",
+        f"{W}/encoding.py",
         "if format is None or not (isinstance(format, JsonObject) or options.needs_json_word):",
         "if format is not None and not (isinstance(format, JsonObject) or options.needs_json_word):",
         (f"{T}/test_chat_request.py", "-k", "word_json"),
@@ -153,13 +153,13 @@ MUTATIONS = [
     Mutation(
         "wire: reserved keys of extra_body win",
         f"{W}/payload.py",
-        "kept = {*reserved, *(key for key in if_absent if key in body)}",
-        "kept = set[str]()",
+        "ignored = {*reserved, *(key for key in if_absent if key in body)}",
+        "ignored = set[str]()",
         (f"{T}/test_chat_request.py", "-k", "extra_body"),
     ),
     Mutation(
         "wire: what a wire cannot carry is dropped",
-        f"{W}/asking.py",
+        f"{W}/encoding.py",
         "if value is not None and value != ():",
         "if False:",
         (f"{T}/test_chat_request.py", f"{T}/test_responses_request.py", "-k", "refused_by_name"),

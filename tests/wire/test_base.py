@@ -6,8 +6,8 @@ import pytest
 
 from structguard.types import Completion, Reasoning, ToolCall, Usage
 from structguard.wire import chat, responses
-from structguard.wire.asking import JSON_SENTENCE
 from structguard.wire.base import Unencodable, WireOptions, left_out, sendable_format
+from structguard.wire.encoding import JSON_SENTENCE
 from structguard.wire.media import extension, media_type
 from structguard.wire.payload import embedded, loads, merged
 from structguard.wire.table import WIRES

@@ -17,12 +17,12 @@ from structguard.wire.chat.reply import (
     encode_reply as encode_reply,
 )
 from structguard.wire.chat.request import (
+    encode_format as encode_format,
     encode_request as encode_request,
-    spoken_format as spoken_format,
 )
 from structguard.wire.chat.stream import open_stream as open_stream
 from structguard.wire.faults import classify as _classify, read_failure
-from structguard.wire.openai_words import OPENAI
+from structguard.wire.openai_codes import OPENAI
 
 API: Final[Api] = "chat"
 

@@ -45,9 +45,9 @@ def decode_request(body: Mapping[str, object]) -> Request:
     )
 
 
-def _message(given: object, at: int) -> Message:
+def _message(value: object, at: int) -> Message:
     where = f"messages[{at}]"
-    message = as_mapping(given)
+    message = as_mapping(value)
     if message is None:
         raise Undecodable(f"{where} must be an object", param=where)
     if message.keys() <= _BARE:  # nearly every message
@@ -69,20 +69,20 @@ def _read(message: Mapping[str, object], where: str) -> Message:
         raise Undecodable(f"{where}: {error}", param=where) from error
 
 
-def _format(given: object) -> Format | None:
+def _format(value: object) -> Format | None:
     try:
-        return as_format(as_mapping(given))
+        return as_format(as_mapping(value))
     except (TypeError, ValueError) as error:
         raise Undecodable(str(error), param="response_format") from error
 
 
-def _choice(given: object) -> str | None:
-    if given is None:
+def _choice(choice: object) -> str | None:
+    if choice is None:
         return None
-    if isinstance(given, str) and given in _CHOICES:
-        return _CHOICES[given]
-    named = as_mapping((as_mapping(given) or {}).get("function"))
-    name = as_text((named or {}).get("name"))
+    if isinstance(choice, str) and choice in _CHOICES:
+        return _CHOICES[choice]
+    function = as_mapping((as_mapping(choice) or {}).get("function"))
+    name = as_text((function or {}).get("name"))
     if name is None:
         raise Undecodable(
             "tool_choice must be auto, none, required or a function's name", param="tool_choice"

@@ -38,7 +38,7 @@ _FINISHES: Mapping[str, Finish] = {
     "function_call": "tool_calls",
     "content_filter": "filtered",
 }
-_SPOKEN: Mapping[Finish, str] = {
+_FINISH_REASONS: Mapping[Finish, str] = {
     "filtered": "content_filter",
     "declined": "stop",
 }
@@ -59,7 +59,7 @@ def decode_reply(
 
 
 def completion_in(
-    given: Mapping[str, object],
+    data: Mapping[str, object],
     body: bytes,
     headers: Headers = NO_HEADERS,
     *,
@@ -71,8 +71,8 @@ def completion_in(
     Raises:
         BadReply: an error object, or no completion; it says nothing of the headers.
     """
-    raise_error(given, body)
-    choices = as_sequence(given.get("choices"))
+    raise_error(data, body)
+    choices = as_sequence(data.get("choices"))
     choice = as_mapping(choices[0]) if choices else None
     if choice is None:
         raise bad("the reply has no choices", body)
@@ -82,12 +82,12 @@ def completion_in(
         raise bad("the reply's choice has no message", body)
     reply = Reply(
         finish=finish_of(choice.get("finish_reason"), body),
-        usage=usage_of(given.get("usage")),
-        model=as_text(given.get("model")),
-        id=as_text(given.get("id")),
+        usage=usage_of(data.get("usage")),
+        model=as_text(data.get("model")),
+        id=as_text(data.get("id")),
         metadata=metadata(
             headers,
-            **{key: given.get(key) for key in _NOTES},
+            **{key: data.get(key) for key in _NOTES},
             annotations=message.get("annotations") or None,
             logprobs=choice.get("logprobs"),
         ),
@@ -96,12 +96,12 @@ def completion_in(
     return reply.completion(format)
 
 
-def raise_error(given: Mapping[str, object], body: bytes | str = "") -> None:
+def raise_error(data: Mapping[str, object], body: bytes | str = "") -> None:
     """An error object where an answer should be, nested or, as vLLM and Mistral have it, itself."""
-    if not given.get("error") and given.get("object") != "error":
+    if not data.get("error") and data.get("object") != "error":
         return
     text = body if isinstance(body, str) else body.decode("utf-8", "replace")
-    raise BadReply(failure_in(given, text or dumps(given)))
+    raise BadReply(failure_in(data, text or dumps(data)))
 
 
 def finish_of(reason: object, body: bytes | str = "") -> Finish:
@@ -129,7 +129,7 @@ def read_message(message: Mapping[str, object], reply: Reply) -> None:
         call = as_mapping(item) or {}
         function = as_mapping(call.get("function")) or {}
         reply.call(
-            called(
+            whole_call(
                 as_text(call.get("id")),
                 function.get("name"),
                 function.get("arguments"),
@@ -139,7 +139,7 @@ def read_message(message: Mapping[str, object], reply: Reply) -> None:
         )
 
 
-def called(
+def whole_call(
     id: str | None,  # noqa: A002  the field's word
     name: object,
     arguments: object,
@@ -147,8 +147,8 @@ def called(
     signature: str | None = None,
 ) -> ToolCall:
     """A whole call; a server that gives no id gets one by position, objects become their text."""
-    given = arguments if isinstance(arguments, str) else dumps(arguments)
-    return tool_call(id or f"call_{at}", as_text(name) or "", given, signature)
+    text = arguments if isinstance(arguments, str) else dumps(arguments)
+    return tool_call(id or f"call_{at}", as_text(name) or "", text, signature)
 
 
 def signature_of(call: Mapping[str, object]) -> str | None:
@@ -195,9 +195,9 @@ def detail(raw: Mapping[str, object]) -> Reasoning:
     )
 
 
-def usage_of(given: object) -> Usage | None:
+def usage_of(data: object) -> Usage | None:
     """Token counts; null or absent → None."""
-    usage = as_mapping(given)
+    usage = as_mapping(data)
     if usage is None:
         return None
     prompt = as_mapping(usage.get("prompt_tokens_details")) or {}
@@ -220,14 +220,14 @@ def encode_reply(completion: Completion, *, id: str, model: str, created: int) -
         "role": "assistant",
         "content": None if declined or not completion.text else completion.text,
         "refusal": completion.text if declined else None,
-        **spoken_calls(completion),
-        **spoken_reasoning(completion),
+        **encode_calls(completion),
+        **encode_reasoning(completion),
     }
     choice = {
         "index": 0,
         "message": message,
         "logprobs": None,
-        "finish_reason": spoken_finish(completion.finish),
+        "finish_reason": encode_finish(completion.finish),
     }
     return {
         "id": id,
@@ -235,16 +235,16 @@ def encode_reply(completion: Completion, *, id: str, model: str, created: int) -
         "created": created,
         "model": model,
         "choices": [choice],
-        **present(usage=spoken_usage(completion.usage)),
+        **present(usage=encode_usage(completion.usage)),
     }
 
 
-def spoken_finish(finish: Finish) -> str:
+def encode_finish(finish: Finish) -> str:
     """The finish_reason of a neutral finish."""
-    return _SPOKEN.get(finish, finish)
+    return _FINISH_REASONS.get(finish, finish)
 
 
-def spoken_calls(completion: Completion) -> dict[str, object]:
+def encode_calls(completion: Completion) -> dict[str, object]:
     """The tool_calls of a message, absent where there are none."""
     calls = [
         {
@@ -257,7 +257,7 @@ def spoken_calls(completion: Completion) -> dict[str, object]:
     return {"tool_calls": calls} if calls else {}
 
 
-def spoken_reasoning(completion: Completion) -> dict[str, object]:
+def encode_reasoning(completion: Completion) -> dict[str, object]:
     """Readable reasoning as reasoning_content; details that came as such as they came."""
     details = [
         part.raw
@@ -269,7 +269,7 @@ def spoken_reasoning(completion: Completion) -> dict[str, object]:
     )
 
 
-def spoken_usage(usage: Usage | None) -> dict[str, object] | None:
+def encode_usage(usage: Usage | None) -> dict[str, object] | None:
     """The usage object; counts the vendor did not report are 0."""
     if usage is None:
         return None

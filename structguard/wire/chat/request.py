@@ -18,16 +18,16 @@ from structguard.types import (
     Tool,
     ToolCall,
 )
-from structguard.wire.asking import (
+from structguard.wire.base import DEFAULTS, Body, Unencodable, WireOptions, is_reasoning
+from structguard.wire.encoding import (
     JSON_SENTENCE,
     model_of,
     named_tool,
     needs_json_sentence,
-    refuse,
+    reject_fields,
     required_id,
     token_cap,
 )
-from structguard.wire.base import DEFAULTS, Body, Unencodable, WireOptions, is_reasoning
 from structguard.wire.media import text_only
 from structguard.wire.payload import present, with_extra
 
@@ -47,7 +47,7 @@ def encode_request(
     options: WireOptions = DEFAULTS,
 ) -> Body:
     """The body of POST /chat/completions. Source: OpenAI API reference, Chat; spec wire."""
-    refuse("chat", request, "previous_response_id", "store", "include", "hosted_tools")
+    reject_fields("chat", request, "previous_response_id", "store", "include", "hosted_tools")
     reasoning = is_reasoning(request, options)
     cap = token_cap(request, options, reasoning=reasoning)
     body = present(
@@ -55,7 +55,7 @@ def encode_request(
         messages=_messages(request, format, options),
         tools=[_tool(tool) for tool in request.functions] or None,
         tool_choice=_choice(request),
-        response_format=spoken_format(format),
+        response_format=encode_format(format),
         reasoning_effort=request.effort_level,
         temperature=None if reasoning else request.temperature,
         top_p=None if reasoning else request.top_p,
@@ -105,8 +105,8 @@ def _message(message: Message, options: WireOptions) -> dict[str, object]:
             }
         case role:
             text = text_only(message.content, where=f"a {role} message")
-            kept = role if options.developer_role else "system"
-            return {"role": kept, "content": text, **present(name=message.name)}
+            sent_role = role if options.developer_role else "system"
+            return {"role": sent_role, "content": text, **present(name=message.name)}
 
 
 def _assistant(message: Message) -> dict[str, object]:
@@ -197,7 +197,7 @@ def _choice(request: Request) -> object:
     return {"type": "function", "function": {"name": named_tool(choice, request.functions)}}
 
 
-def spoken_format(format: Format | None) -> object:  # noqa: A002  the field's word
+def encode_format(format: Format | None) -> object:  # noqa: A002  the field's word
     """The `response_format` of a format."""
     if format is None:
         return None

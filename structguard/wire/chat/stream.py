@@ -18,7 +18,6 @@ from structguard.types import (
 )
 from structguard.wire.base import DEFAULTS, NO_HEADERS, Headers, WireOptions
 from structguard.wire.chat.reply import (
-    called,
     decode_reply,
     detail,
     finish_of,
@@ -27,6 +26,7 @@ from structguard.wire.chat.reply import (
     split_content,
     thought_of,
     usage_of,
+    whole_call,
 )
 from structguard.wire.chat.request import REASONING_FIELDS
 from structguard.wire.headers import metadata
@@ -127,8 +127,8 @@ class _Chunks:
 
     def _rest(self, delta: Mapping[str, object], out: list[StreamEvent]) -> None:
         """What a delta may hold beside plain text."""
-        for piece in as_list(delta.get("tool_calls")) or ():
-            self._call(as_mapping(piece) or {})
+        for call in as_list(delta.get("tool_calls")) or ():
+            self._call(as_mapping(call) or {})
         if details := as_list(delta.get("reasoning_details")):
             self._detail(details, out)
         else:
@@ -159,28 +159,28 @@ class _Chunks:
         grown = ""
         for item in details:
             raw = as_mapping(item) or {}
-            kept = self._details.setdefault((raw.get("type"), raw.get("index", 0)), {})
-            for name, piece in raw.items():
-                before = kept.get(name)
-                if name in _JOINED and isinstance(before, str) and isinstance(piece, str):
-                    kept[name] = before + piece
-                elif piece is not None or name not in kept:
-                    kept[name] = piece
+            merged = self._details.setdefault((raw.get("type"), raw.get("index", 0)), {})
+            for name, value in raw.items():
+                before = merged.get(name)
+                if name in _JOINED and isinstance(before, str) and isinstance(value, str):
+                    merged[name] = before + value
+                elif value is not None or name not in merged:
+                    merged[name] = value
             grown += as_text(raw.get("text")) or as_text(raw.get("summary")) or ""
         if grown:
             out.append(ReasoningDelta(grown))
 
-    def _call(self, piece: Mapping[str, object]) -> None:
-        id_ = as_text(piece.get("id")) or None
-        at = piece.get("index")
+    def _call(self, delta: Mapping[str, object]) -> None:
+        id_ = as_text(delta.get("id")) or None
+        at = delta.get("index")
         if not isinstance(at, int):  # some servers leave it out: a new id is a new call
             last = max(self._calls, default=-1)
             new = not self._calls or (id_ is not None and id_ != self._calls[last].id)
             at = last + 1 if new else last
         call = self._calls.setdefault(at, _Call())
         call.id = call.id or id_
-        call.signature = call.signature or signature_of(piece)
-        function = as_mapping(piece.get("function")) or {}
+        call.signature = call.signature or signature_of(delta)
+        function = as_mapping(delta.get("function")) or {}
         call.name = call.name or as_text(function.get("name")) or ""
         if arguments := as_text(function.get("arguments")):
             call.arguments.append(arguments)
@@ -201,6 +201,6 @@ class _Chunks:
             )
         for at in sorted(self._calls):
             call = self._calls[at]
-            whole = called(call.id, call.name, "".join(call.arguments), at, call.signature)
+            whole = whole_call(call.id, call.name, "".join(call.arguments), at, call.signature)
             reply.calls.append(whole)
             out.append(ToolCalled(whole))

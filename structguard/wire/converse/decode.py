@@ -32,9 +32,9 @@ def decode_request(body: Mapping[str, object]) -> Request:
     inference = Fields(fields.mapping("inferenceConfig") or {}, "inferenceConfig")
     config = Fields(fields.mapping("toolConfig") or {}, "toolConfig")
     effort, extra = _effort(fields.mapping("additionalModelRequestFields"))
-    said = _messages(fields.items("messages"))
+    messages = _messages(fields.items("messages"))
     return decoded_request(
-        messages=(*([Message(role="system", content=system)] if system else []), *said),
+        messages=(*([Message(role="system", content=system)] if system else []), *messages),
         model=fields.text("modelId"),
         max_tokens=inference.whole("maxTokens"),
         temperature=inference.number("temperature"),
@@ -108,9 +108,9 @@ def _part(block: Mapping[str, object]) -> Part:
 
 def _url(media: Mapping[str, object]) -> str:
     source = as_mapping(media.get("source")) or {}
-    place = as_mapping(source.get("s3Location"))
-    if place is not None:
-        return as_text(place.get("uri")) or ""
+    location = as_mapping(source.get("s3Location"))
+    if location is not None:
+        return as_text(location.get("uri")) or ""
     kind = media_type(f"x.{as_text(media.get('format'))}") or "application/octet-stream"
     return Inline(kind, as_text(source.get("bytes")) or "").url
 
@@ -125,8 +125,8 @@ def _tool(item: object) -> dict[str, object]:
     }
 
 
-def _choice(given: Mapping[str, object] | None) -> str | None:
-    for word, value in (given or {}).items():
+def _choice(choice: Mapping[str, object] | None) -> str | None:
+    for word, value in (choice or {}).items():
         return as_text((as_mapping(value) or {}).get("name")) or word
     return None
 
@@ -154,5 +154,5 @@ def _effort(extra: Mapping[str, object] | None) -> tuple[Effort | None, dict[str
     rest = {key: value for key, value in (extra or {}).items() if key != "thinking"}
     thinking = as_mapping((extra or {}).get("thinking")) or {}
     budget = count(thinking.get("budget_tokens"))
-    kept: dict[str, object] = {"additionalModelRequestFields": rest} if rest else {}
-    return effort_of(budget), kept
+    other: dict[str, object] = {"additionalModelRequestFields": rest} if rest else {}
+    return effort_of(budget), other

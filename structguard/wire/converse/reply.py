@@ -14,10 +14,10 @@ from structguard.types import (
     as_sequence,
     as_text,
 )
-from structguard.wire.asking import forced_name
 from structguard.wire.base import DEFAULTS, NO_HEADERS, Headers, WireOptions
+from structguard.wire.encoding import forced_name
 from structguard.wire.headers import metadata
-from structguard.wire.payload import count, dumps
+from structguard.wire.payload import count, dumps, present
 from structguard.wire.reply import Reply, bad, facts_of, finish_in, json_object, tool_call
 
 FINISHES: Mapping[object, Finish] = {
@@ -43,15 +43,15 @@ def decode_reply(
 ) -> Completion:
     """A converse reply. Source: Amazon Bedrock Runtime API reference, Converse."""
     with facts_of(headers):
-        given = json_object(body)
-        message = as_mapping((as_mapping(given.get("output")) or {}).get("message"))
+        data = json_object(body)
+        message = as_mapping((as_mapping(data.get("output")) or {}).get("message"))
         content = as_sequence(message.get("content")) if message is not None else None
         if content is None:
             raise bad("the reply has no output message", body)
         reply = Reply(
-            finish=finish_in(FINISHES, given.get("stopReason")),
-            usage=usage_of(given.get("usage")),
-            metadata=metadata(headers, **notes(given)),
+            finish=finish_in(FINISHES, data.get("stopReason")),
+            usage=usage_of(data.get("usage")),
+            metadata=metadata(headers, **notes(data)),
         )
         forced = forced_name(format, options)
         for block in content:
@@ -59,16 +59,16 @@ def decode_reply(
         return reply.completion(format)
 
 
-def notes(given: Mapping[str, object]) -> dict[str, object]:
+def notes(data: Mapping[str, object]) -> dict[str, object]:
     """What a reply says beside its answer."""
-    reason = as_text(given.get("stopReason"))
-    tier = as_mapping(given.get("serviceTier")) or {}
-    return {
-        "stop_reason": reason if reason not in {"end_turn", "tool_use", "max_tokens"} else None,
-        "service_tier": tier.get("type"),
-        "trace": given.get("trace"),
-        "fields": given.get("additionalModelResponseFields"),
-    }
+    reason = as_text(data.get("stopReason"))
+    tier = as_mapping(data.get("serviceTier")) or {}
+    return present(
+        stop_reason=reason if reason not in {"end_turn", "tool_use", "max_tokens"} else None,
+        service_tier=tier.get("type"),
+        trace=data.get("trace"),
+        fields=data.get("additionalModelResponseFields"),
+    )
 
 
 def read_block(
@@ -78,12 +78,12 @@ def read_block(
     use = as_mapping(block.get("toolUse"))
     thought = as_mapping(block.get("reasoningContent"))
     if use is not None:
-        given = arguments or dumps(use.get("input", {}))
+        text = arguments or dumps(use.get("input", {}))
         name = as_text(use.get("name")) or ""
         if name == forced:
-            reply.say(given)
+            reply.say(text)
         else:
-            reply.call(tool_call(as_text(use.get("toolUseId")) or "", name, given))
+            reply.call(tool_call(as_text(use.get("toolUseId")) or "", name, text))
     elif thought is not None:
         reply.think(thinking_of(thought))
     elif "text" in block:
@@ -94,18 +94,18 @@ def read_block(
 
 def thinking_of(thought: Mapping[str, object]) -> Reasoning:
     """One reasoning block; `raw` is what goes back."""
-    told = as_mapping(thought.get("reasoningText")) or {}
+    reasoning = as_mapping(thought.get("reasoningText")) or {}
     return Reasoning(
-        text=as_text(told.get("text")) or "",
+        text=as_text(reasoning.get("text")) or "",
         encrypted=as_text(thought.get("redactedContent")),
-        signature=as_text(told.get("signature")),
+        signature=as_text(reasoning.get("signature")),
         raw=thought,
     )
 
 
-def usage_of(given: object) -> Usage | None:
+def usage_of(data: object) -> Usage | None:
     """Token counts; absent → None."""
-    usage = as_mapping(given)
+    usage = as_mapping(data)
     if usage is None:
         return None
     return Usage(

@@ -18,24 +18,27 @@ from structguard.types import (
     Tool,
     ToolCall,
 )
-from structguard.wire.asking import (
+from structguard.wire.base import DEFAULTS, Body, Unencodable, WireOptions
+from structguard.wire.encoding import (
+    answering_tool,
     budget_for,
     call_input,
-    forced_tool,
+    foreign_reasoning,
+    grouped,
     model_of,
     named_tool,
-    refuse,
-    refuse_names,
+    reasoning_for,
+    reject_fields,
+    reject_names,
     required_id,
     schema_of,
     system_text,
 )
-from structguard.wire.base import DEFAULTS, Body, Unencodable, WireOptions, sendable_format
-from structguard.wire.media import extension, inline, media_type, text_only
+from structguard.wire.media import extension, image_url, inline, media_type, text_only
 from structguard.wire.payload import dumps, present, with_extra
 
 _RESERVED = ("modelId", "messages", "stream")
-_REFUSED = ("frequency_penalty", "presence_penalty", "seed", "previous_response_id", "store",
+_REJECTED = ("frequency_penalty", "presence_penalty", "seed", "previous_response_id", "store",
             "include", "hosted_tools")  # fmt: skip
 _NAME = re.compile(r"[^A-Za-z0-9 \-()\[\]]+")  # what a document's name may not hold
 
@@ -53,9 +56,9 @@ def encode_request(
     """
     del stream
     model_of(request)  # the path needs it
-    refuse("converse", request, *_REFUSED)
+    reject_fields("converse", request, *_REJECTED)
     conversation = request.conversation
-    refuse_names("converse", conversation)
+    reject_names("converse", conversation)
     system = system_text(conversation)
     budget = budget_for(request, request.max_tokens)
     cap = request.max_tokens or (options.max_tokens if budget is None else None)
@@ -83,12 +86,7 @@ def _tools(
     options: WireOptions,
 ) -> dict[str, object] | None:
     if format is not None and options.structured == "tool":
-        if sendable_format(request, format, options) is None or request.effort is not None:
-            raise Unencodable(
-                "a format sent as a forced tool goes neither with other tools nor with an effort",
-                param="response_format",
-            )
-        forced = forced_tool(format)
+        forced = answering_tool(request, format, options)
         return {"tools": [_tool(forced)], "toolChoice": {"tool": {"name": forced.name}}}
     if not request.tools:
         if request.tool_choice not in {None, "auto", "none"}:
@@ -128,27 +126,22 @@ def _tool(tool: Tool) -> dict[str, object]:
 def _output(format: Format | None, options: WireOptions) -> dict[str, object] | None:  # noqa: A002
     if format is None or options.structured == "tool":
         return None
-    wanted = schema_of(format, "converse")
+    json_schema = schema_of(format, "converse")
     spec = present(
-        schema=dumps(wanted.schema), name=schema_name(wanted), description=wanted.description
+        schema=dumps(json_schema.schema),
+        name=schema_name(json_schema),
+        description=json_schema.description,
     )
     return {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": spec}}}
 
 
 def _turns(conversation: tuple[Message, ...]) -> list[dict[str, object]]:
-    """Roles must alternate, so what one side says in a row is one turn."""
-    turns: list[tuple[str, list[object]]] = []
-    for message in conversation:
-        if message.role in {"system", "developer"}:
-            continue
-        role = "assistant" if message.role == "assistant" else "user"
-        blocks = list(_blocks(message))
-        if not blocks:  # an assistant that said nothing; the vendor refuses an empty turn
-            continue
-        if not turns or turns[-1][0] != role:
-            turns.append((role, []))
-        turns[-1][1].extend(blocks)
-    return [{"role": role, "content": content} for role, content in turns]
+    turns = (
+        ("assistant" if message.role == "assistant" else "user", list(_blocks(message)))
+        for message in conversation
+        if message.role not in {"system", "developer"}
+    )
+    return [{"role": role, "content": content} for role, content in grouped(turns)]
 
 
 def _blocks(message: Message) -> Iterator[dict[str, object]]:
@@ -158,13 +151,12 @@ def _blocks(message: Message) -> Iterator[dict[str, object]]:
     elif message.role == "user":
         yield from _parts(message.content)
     else:
-        calls = {call.id for call in message.tool_calls}
-        yield from (_thinking(r) for r in message.reasoning if r.call_id not in calls)
+        yield from map(_thinking, reasoning_for(message, None))
         text = text_only(message.content, where="an assistant message on the converse wire")
         if text:
             yield {"text": text}
         for call in message.tool_calls:
-            yield from (_thinking(r) for r in message.reasoning if r.call_id == call.id)
+            yield from map(_thinking, reasoning_for(message, call))
             yield _call(call)
 
 
@@ -173,14 +165,10 @@ def _thinking(part: Reasoning) -> dict[str, object]:
     if "reasoningText" in raw or "redactedContent" in raw:
         return {"reasoningContent": dict(raw)}
     if not part.text:
-        raise Unencodable(
-            "the converse wire cannot carry another wire's opaque reasoning; drop it from the"
-            " message or answer over the wire it came from",
-            param="messages",
-        )
-    ours = not raw or raw.get("type") == "thinking"  # the same models sign on both wires
-    told = present(text=part.text, signature=part.signature if ours else None)
-    return {"reasoningContent": {"reasoningText": told}}
+        raise foreign_reasoning("converse")
+    portable = not raw or raw.get("type") == "thinking"  # the same models sign on both wires
+    reasoning = present(text=part.text, signature=part.signature if portable else None)
+    return {"reasoningContent": {"reasoningText": reasoning}}
 
 
 def _call(call: ToolCall) -> dict[str, object]:
@@ -201,11 +189,7 @@ def _parts(content: str | tuple[Part, ...]) -> Iterator[dict[str, object]]:
 
 
 def _image(part: Image) -> dict[str, object]:
-    if part.detail not in {None, "auto"}:
-        raise Unencodable(
-            f"the converse wire has no image detail, got {part.detail!r}", param="messages"
-        )
-    return _media(part.url, "an image")
+    return _media(image_url(part, "converse"), "an image")
 
 
 def _document(part: File) -> dict[str, object]:
@@ -218,9 +202,9 @@ def _document(part: File) -> dict[str, object]:
 
 
 def _media(url: str, what: str) -> dict[str, object]:
-    found = inline(url, what=what)
-    if found is not None:
-        return {"format": extension(found.media_type), "source": {"bytes": found.data}}
+    inlined = inline(url, what=what)
+    if inlined is not None:
+        return {"format": extension(inlined.media_type), "source": {"bytes": inlined.data}}
     kind = media_type(url)
     if not url.startswith("s3://") or kind is None:
         raise Unencodable(

@@ -15,9 +15,9 @@ from structguard.types import (
     as_mapping,
     as_text,
 )
-from structguard.wire.asking import forced_name
 from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireOptions
 from structguard.wire.converse.reply import FINISHES, notes, read_block, usage_of
+from structguard.wire.encoding import forced_name
 from structguard.wire.headers import metadata
 from structguard.wire.payload import dumps
 from structguard.wire.reply import Reply, finish_in, finished
@@ -67,24 +67,24 @@ class _Events:
     def take(self, event: Mapping[str, object], out: list[StreamEvent]) -> bool:
         """One event; True for metadata, which comes last."""
         for name, value in event.items():
-            told = as_mapping(value) or {}
+            fields = as_mapping(value) or {}
             match name:
                 case "contentBlockDelta":
-                    self._delta(as_mapping(told.get("delta")) or {}, out)
+                    self._delta(as_mapping(fields.get("delta")) or {}, out)
                 case "contentBlockStart":
                     self._close(out)
-                    self._block = as_mapping(told.get("start")) or {}
+                    self._block = as_mapping(fields.get("start")) or {}
                 case "contentBlockStop":
                     self._close(out)
                 case "messageStop":
                     self._close(out)
-                    self._stop(told)
+                    self._stop(fields)
                 case "metadata":
-                    self._reply.usage = usage_of(told.get("usage"))
-                    self._note(told)
+                    self._reply.usage = usage_of(fields.get("usage"))
+                    self._note(fields)
                     return self.end(out)
                 case _ if name.endswith("Exception"):
-                    raise _fault(name, told)
+                    raise _fault(name, fields)
                 case _:
                     pass  # messageStart says only the role
         return False
@@ -100,27 +100,27 @@ class _Events:
             self._grow("text", text)
             out.append(TextDelta(text))
         if (use := as_mapping(delta.get("toolUse"))) is not None:
-            piece = as_text(use.get("input")) or ""
-            self._grow("input", piece)
-            if piece and self._is_forced():
-                out.append(TextDelta(piece))
+            arguments = as_text(use.get("input")) or ""
+            self._grow("input", arguments)
+            if arguments and self._is_forced():
+                out.append(TextDelta(arguments))
         if (thought := as_mapping(delta.get("reasoningContent"))) is not None:
             self._think(thought, out)
 
     def _think(self, thought: Mapping[str, object], out: list[StreamEvent]) -> None:
         for key in ("text", "signature"):
-            if piece := as_text(thought.get(key)):
-                self._grow(f"reasoning {key}", piece)
+            if text := as_text(thought.get(key)):
+                self._grow(f"reasoning {key}", text)
                 if key == "text":
-                    out.append(ReasoningDelta(piece))
+                    out.append(ReasoningDelta(text))
         redacted = thought.get("redactedContent")
         if isinstance(redacted, bytes):
             redacted = base64.b64encode(redacted).decode()
         if isinstance(redacted, str):
             self._grow("redacted", redacted)
 
-    def _grow(self, what: str, piece: str) -> None:
-        self._grown.setdefault(what, []).append(piece)
+    def _grow(self, key: str, text: str) -> None:
+        self._grown.setdefault(key, []).append(text)
 
     def _is_forced(self) -> bool:
         use = as_mapping(self._block.get("toolUse")) or {}
@@ -128,7 +128,7 @@ class _Events:
 
     def _close(self, out: list[StreamEvent]) -> None:
         """The open block is whole."""
-        grown = {what: "".join(pieces) for what, pieces in self._grown.items()}
+        grown = {key: "".join(pieces) for key, pieces in self._grown.items()}
         before = len(self._reply.calls)
         if "toolUse" in self._block:
             arguments = grown.get("input", "")
@@ -140,30 +140,29 @@ class _Events:
                 {"reasoningContent": {"redactedContent": grown["redacted"]}}, self._reply, None
             )
         elif "reasoning text" in grown or "reasoning signature" in grown:
-            told = {
+            reasoning = {
                 key: grown[f"reasoning {key}"]
                 for key in ("text", "signature")
                 if f"reasoning {key}" in grown
             }
-            read_block({"reasoningContent": {"reasoningText": told}}, self._reply, None)
+            read_block({"reasoningContent": {"reasoningText": reasoning}}, self._reply, None)
         elif "text" in grown:
             self._reply.say(grown["text"])
         out.extend(ToolCalled(call) for call in self._reply.calls[before:])
         self._block, self._grown = {}, {}
 
-    def _stop(self, told: Mapping[str, object]) -> None:
+    def _stop(self, fields: Mapping[str, object]) -> None:
         self._stopped = True
-        self._reply.finish = finish_in(FINISHES, told.get("stopReason"))
-        self._note(told)
+        self._reply.finish = finish_in(FINISHES, fields.get("stopReason"))
+        self._note(fields)
 
-    def _note(self, told: Mapping[str, object]) -> None:
-        said = {key: value for key, value in notes(told).items() if value is not None}
-        self._reply.metadata = {**self._reply.metadata, **said}
+    def _note(self, fields: Mapping[str, object]) -> None:
+        self._reply.metadata = {**self._reply.metadata, **notes(fields)}
 
 
-def _fault(name: str, told: Mapping[str, object]) -> BadReply:
+def _fault(name: str, fields: Mapping[str, object]) -> BadReply:
     """An exception inside the stream; its name is its code."""
-    message = as_text(told.get("message")) or as_text(told.get("Message")) or name
+    message = as_text(fields.get("message")) or as_text(fields.get("Message")) or name
     return BadReply(
         Failure(
             status=_STATUSES.get(name),

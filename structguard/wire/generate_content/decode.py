@@ -37,7 +37,7 @@ def decode_request(body: Mapping[str, object]) -> Request:
     )
     config = Fields(fields.mapping("generationConfig") or {}, "generationConfig")
     functions, hosted = _tools(fields.items("tools"))
-    said = list(_messages(fields.items("contents")))
+    messages = list(_messages(fields.items("contents")))
     decoded = {
         "max_tokens": config.whole("maxOutputTokens"),
         "temperature": config.number("temperature"),
@@ -49,7 +49,7 @@ def decode_request(body: Mapping[str, object]) -> Request:
     }
     rest = config.rest()
     return decoded_request(
-        messages=(*([Message(role="system", content=system)] if system else []), *said),
+        messages=(*([Message(role="system", content=system)] if system else []), *messages),
         model=fields.text("model"),
         tools=functions,
         hosted_tools=hosted,
@@ -84,22 +84,22 @@ def _model(parts: list[Mapping[str, object]]) -> Message:
 
 
 def _user(parts: list[Mapping[str, object]]) -> Iterator[Message]:
-    said: list[Part] = []
+    content: list[Part] = []
     for part in parts:
         response = as_mapping(part.get("functionResponse"))
         if response is None:
-            said.append(_part(part))
+            content.append(_part(part))
             continue
-        given = as_mapping(response.get("response")) or {}
-        output = given.get("output") if set(given) == {"output"} else given
+        result = as_mapping(response.get("response")) or {}
+        output = result.get("output") if set(result) == {"output"} else result
         yield Message(
             role="tool",
             tool_call_id=as_text(response.get("id")) or f"{LOCAL_ID}{response.get('name')}",
             name=as_text(response.get("name")),
             content=output if isinstance(output, str) else dumps(output),
         )
-    if said or not parts:
-        yield Message(role="user", content=plain(tuple(said)))
+    if content or not parts:
+        yield Message(role="user", content=plain(tuple(content)))
 
 
 def _part(part: Mapping[str, object]) -> Part:
@@ -132,8 +132,8 @@ def _tools(
     return tuple(functions), tuple(hosted)
 
 
-def _choice(given: Mapping[str, object] | None) -> str | None:
-    config = as_mapping((given or {}).get("functionCallingConfig")) or {}
+def _choice(choice: Mapping[str, object] | None) -> str | None:
+    config = as_mapping((choice or {}).get("functionCallingConfig")) or {}
     names = as_sequence(config.get("allowedFunctionNames")) or ()
     if len(names) > 1:
         raise Undecodable("only one allowed function can be named", param="toolConfig")

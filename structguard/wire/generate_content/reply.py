@@ -19,7 +19,7 @@ from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireO
 from structguard.wire.faults import failure_in
 from structguard.wire.generate_content.request import LOCAL_ID
 from structguard.wire.headers import metadata
-from structguard.wire.payload import count, dumps
+from structguard.wire.payload import count, dumps, present
 from structguard.wire.reply import Reply, bad, facts_of, finish_in, json_object, tool_call
 
 _FILTERED = (
@@ -45,16 +45,16 @@ def decode_reply(
     """The first candidate. Source: Gemini API reference, GenerateContentResponse."""
     del options  # the same for every endpoint
     with facts_of(headers):
-        given = json_object(body)
-        raise_error(given)
-        candidate = first_candidate(given)
+        data = json_object(body)
+        raise_error(data)
+        candidate = first_candidate(data)
         if candidate is None:
             raise bad("the reply has no candidates", body)
         reply = Reply(
             finish=finish_in(FINISHES, candidate.get("finishReason")),
-            usage=usage_of(given.get("usageMetadata")),
-            model=as_text(given.get("modelVersion")),
-            id=as_text(given.get("responseId")),
+            usage=usage_of(data.get("usageMetadata")),
+            model=as_text(data.get("modelVersion")),
+            id=as_text(data.get("responseId")),
             metadata=metadata(headers, **notes(candidate)),
         )
         for part in parts_of(candidate):
@@ -62,29 +62,31 @@ def decode_reply(
         return reply.completion(format)
 
 
-def raise_error(given: Mapping[str, object]) -> None:
+def raise_error(data: Mapping[str, object]) -> None:
     """An error object, or a prompt that was blocked, where an answer should be."""
-    if given.get("error"):
-        raise BadReply(failure_in(given, dumps(given)))
-    reason = (as_mapping(given.get("promptFeedback")) or {}).get("blockReason")
+    if data.get("error"):
+        raise BadReply(failure_in(data, dumps(data)))
+    reason = (as_mapping(data.get("promptFeedback")) or {}).get("blockReason")
     if reason:
         message = f"the prompt was blocked: {reason}"
         raise BadReply(
-            Failure(status=200, body=dumps(given), message=message, code="prompt_blocked")
+            Failure(status=200, body=dumps(data), message=message, code="prompt_blocked")
         )
 
 
-def first_candidate(given: Mapping[str, object]) -> Mapping[str, object] | None:
+def first_candidate(data: Mapping[str, object]) -> Mapping[str, object] | None:
     """The one answer that is read."""
-    candidates = as_sequence(given.get("candidates"))
+    candidates = as_sequence(data.get("candidates"))
     return as_mapping(candidates[0]) if candidates else None
 
 
 def notes(candidate: Mapping[str, object]) -> dict[str, object]:
     """What a candidate says beside its answer, the finish reason where it is no plain end."""
     reason = as_text(candidate.get("finishReason"))
-    said: dict[str, object] = {key: candidate.get(key) for key in _NOTES}
-    return {"finish_reason": reason if reason not in {"STOP", "MAX_TOKENS"} else None, **said}
+    return present(
+        finish_reason=reason if reason not in {"STOP", "MAX_TOKENS"} else None,
+        **{key: candidate.get(key) for key in _NOTES},
+    )
 
 
 def parts_of(candidate: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -114,9 +116,9 @@ def read_part(part: Mapping[str, object], reply: Reply) -> None:
         reply.keep(part)
 
 
-def usage_of(given: object) -> Usage | None:
+def usage_of(data: object) -> Usage | None:
     """Token counts; output excludes the thoughts, as the vendor counts."""
-    usage = as_mapping(given)
+    usage = as_mapping(data)
     if usage is None:
         return None
     return Usage(

@@ -17,26 +17,29 @@ from structguard.types import (
     Tool,
     ToolCall,
 )
-from structguard.wire.asking import (
+from structguard.wire.base import DEFAULTS, Body, Unencodable, WireOptions
+from structguard.wire.encoding import (
     budget_for,
     call_input,
+    foreign_reasoning,
+    grouped,
     model_of,
     named_tool,
-    refuse,
-    refuse_names,
+    reasoning_for,
+    reject_fields,
+    reject_names,
     required_id,
     system_text,
 )
-from structguard.wire.base import DEFAULTS, Body, Unencodable, WireOptions
 from structguard.wire.generate_content.schema import reduced
-from structguard.wire.media import describe, inline, media_type, text_only
+from structguard.wire.media import describe, image_url, inline, media_type, text_only
 from structguard.wire.payload import present, with_extra
 
 LOCAL_ID = "local_"
 """How a call id begins that we made because Google gave none; it is not sent back."""
 _MODES: Mapping[str, str] = {"auto": "AUTO", "none": "NONE", "any": "ANY"}
 _RESERVED = ("model", "contents", "stream")
-_REFUSED = ("frequency_penalty", "presence_penalty", "previous_response_id", "store", "include")
+_REJECTED = ("frequency_penalty", "presence_penalty", "previous_response_id", "store", "include")
 
 
 def encode_request(
@@ -52,9 +55,9 @@ def encode_request(
     """
     del stream
     model_of(request)  # the path needs it
-    refuse("generate_content", request, *_REFUSED)
+    reject_fields("generate_content", request, *_REJECTED)
     conversation = request.conversation
-    refuse_names("generate_content", conversation)
+    reject_names("generate_content", conversation)
     system = system_text(conversation)
     body = present(
         contents=_contents(conversation),
@@ -117,21 +120,16 @@ def _choice(request: Request) -> dict[str, object] | None:
 
 
 def _contents(conversation: tuple[Message, ...]) -> list[dict[str, object]]:
-    """What one side says in a row is one content."""
-    contents: list[tuple[str, list[object]]] = []
+    return [{"role": role, "parts": parts} for role, parts in grouped(_turns(conversation))]
+
+
+def _turns(conversation: tuple[Message, ...]) -> Iterator[tuple[str, list[dict[str, object]]]]:
     names: dict[str, str] = {}  # call id → function, for the responses
     for message in conversation:
-        if message.role in {"system", "developer"}:
-            continue
-        names.update({call.id: call.name for call in message.tool_calls})
-        role = "model" if message.role == "assistant" else "user"
-        parts = list(_parts_of(message, names))
-        if not parts:  # a model that said nothing; the vendor refuses an empty content
-            continue
-        if not contents or contents[-1][0] != role:
-            contents.append((role, []))
-        contents[-1][1].extend(parts)
-    return [{"role": role, "parts": parts} for role, parts in contents]
+        if message.role not in {"system", "developer"}:
+            names.update({call.id: call.name for call in message.tool_calls})
+            role = "model" if message.role == "assistant" else "user"
+            yield role, list(_parts_of(message, names))
 
 
 def _parts_of(message: Message, names: Mapping[str, str]) -> Iterator[dict[str, object]]:
@@ -161,8 +159,7 @@ def _id(call_id: str) -> dict[str, object]:
 
 
 def _model_parts(message: Message) -> Iterator[dict[str, object]]:
-    calls = {call.id for call in message.tool_calls}
-    first = [part for part in message.reasoning if part.call_id not in calls]
+    first = reasoning_for(message, None)
     signs = [part for part in first if _signs_text(part)]
     yield from (_thought(part) for part in first if not _signs_text(part))
     text = text_only(message.content, where="an assistant message on the generate_content wire")
@@ -171,7 +168,7 @@ def _model_parts(message: Message) -> Iterator[dict[str, object]]:
     if text or signs:
         yield {"text": text, **present(thoughtSignature=signs[-1].signature if signs else None)}
     for call in message.tool_calls:
-        yield from (_thought(part) for part in message.reasoning if part.call_id == call.id)
+        yield from map(_thought, reasoning_for(message, call))
         yield _call(call)
 
 
@@ -182,13 +179,9 @@ def _signs_text(part: Reasoning) -> bool:
 
 def _thought(part: Reasoning) -> dict[str, object]:
     if not part.text:
-        raise Unencodable(
-            "the generate_content wire cannot carry another wire's opaque reasoning; drop it from"
-            " the message or answer over the wire it came from",
-            param="messages",
-        )
-    ours = part.raw is None or "thought" in part.raw
-    signature = part.signature if ours else None
+        raise foreign_reasoning("generate_content")
+    portable = part.raw is None or "thought" in part.raw
+    signature = part.signature if portable else None
     return {"text": part.text, "thought": True, **present(thoughtSignature=signature)}
 
 
@@ -203,17 +196,12 @@ def _parts(content: str | tuple[Part, ...]) -> Iterator[dict[str, object]]:
             case Text(text):
                 yield {"text": text}
             case Image():
-                if part.detail not in {None, "auto"}:
-                    raise Unencodable(
-                        f"the generate_content wire has no image detail, got {part.detail!r}",
-                        param="messages",
-                    )
-                yield _media(part.url, describe(part))
+                yield _media(image_url(part, "generate_content"), describe(part))
             case File():
-                yield _media(_place(part), describe(part), part.filename)
+                yield _media(_file_url(part), describe(part), part.filename)
 
 
-def _place(part: File) -> str:
+def _file_url(part: File) -> str:
     url = part.data or part.url
     if url is None:
         raise Unencodable(
@@ -226,8 +214,8 @@ def _place(part: File) -> str:
 
 def _media(url: str, what: str, filename: str | None = None) -> dict[str, object]:
     """The file's name tells the media type of an address; Google has no other place for it."""
-    found = inline(url, what=what)
-    if found is not None:
-        return {"inlineData": {"mimeType": found.media_type, "data": found.data}}
+    inlined = inline(url, what=what)
+    if inlined is not None:
+        return {"inlineData": {"mimeType": inlined.media_type, "data": inlined.data}}
     kind = media_type(filename or "") or media_type(url)
     return {"fileData": {**present(mimeType=kind), "fileUri": url}}

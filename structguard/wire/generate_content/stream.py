@@ -74,8 +74,7 @@ class _Chunks:
             self._stopped = True
             reply.finish = finish_in(FINISHES, reason)
         if len(candidate) > 1:  # more than its content
-            said = {key: value for key, value in notes(candidate).items() if value is not None}
-            reply.metadata.update(said)
+            reply.metadata.update(notes(candidate))
         return False
 
     def end(self, out: list[StreamEvent]) -> bool:

@@ -46,8 +46,8 @@ def decode_request(body: Mapping[str, object]) -> Request:
     )
 
 
-def _system(given: object) -> Iterator[Message]:
-    text = given if isinstance(given, str) else "\n\n".join(map(_text, as_sequence(given) or ()))
+def _system(system: object) -> Iterator[Message]:
+    text = system if isinstance(system, str) else "\n\n".join(map(_text, as_sequence(system) or ()))
     if text:
         yield Message(role="system", content=text)
 
@@ -66,8 +66,8 @@ def _messages(items: Sequence[object]) -> Iterator[Message]:
 
 def _turn(message: Mapping[str, object]) -> Iterator[Message]:
     content = message.get("content")
-    said = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    blocks = as_sequence(said) or ()
+    content = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    blocks = as_sequence(content) or ()
     match message.get("role"):
         case "assistant":
             yield _assistant(blocks)
@@ -157,18 +157,18 @@ def _tools(
 
 def _format(fields: Fields) -> JsonSchema | None:
     config = Fields(fields.mapping("output_config") or {}, "output_config")
-    wanted = config.mapping("format")
+    format_ = config.mapping("format")
     if config.rest():
         raise Undecodable("only output_config.format is offered here", param="output_config")
-    if wanted is None:
+    if format_ is None:
         return None
-    schema = as_mapping(wanted.get("schema"))
-    if wanted.get("type") != "json_schema" or schema is None:
+    schema = as_mapping(format_.get("schema"))
+    if format_.get("type") != "json_schema" or schema is None:
         raise Undecodable("a format needs type json_schema and a schema", param="output_config")
     return JsonSchema(schema=schema)
 
 
-def _choice(given: Mapping[str, object] | None) -> str | None:
-    if given is None:
+def _choice(choice: Mapping[str, object] | None) -> str | None:
+    if choice is None:
         return None
-    return as_text(given.get("name")) or as_text(given.get("type"))
+    return as_text(choice.get("name")) or as_text(choice.get("type"))

@@ -14,11 +14,11 @@ from structguard.types import (
     as_sequence,
     as_text,
 )
-from structguard.wire.asking import forced_name
 from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireOptions
+from structguard.wire.encoding import forced_name
 from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
-from structguard.wire.payload import count, dumps
+from structguard.wire.payload import count, dumps, present
 from structguard.wire.reply import Reply, bad, facts_of, finish_in, json_object, tool_call
 
 FINISHES: Mapping[object, Finish] = {
@@ -40,17 +40,17 @@ def decode_reply(
 ) -> Completion:
     """A message. Source: Anthropic API reference, Messages."""
     with facts_of(headers):
-        given = json_object(body)
-        raise_error(given)
-        content = as_sequence(given.get("content"))
+        data = json_object(body)
+        raise_error(data)
+        content = as_sequence(data.get("content"))
         if content is None:
             raise bad("the reply has no content", body)
         reply = Reply(
-            finish=finish_in(FINISHES, given.get("stop_reason")),
-            usage=usage_of(given.get("usage")),
-            model=as_text(given.get("model")),
-            id=as_text(given.get("id")),
-            metadata=metadata(headers, **notes(given)),
+            finish=finish_in(FINISHES, data.get("stop_reason")),
+            usage=usage_of(data.get("usage")),
+            model=as_text(data.get("model")),
+            id=as_text(data.get("id")),
+            metadata=metadata(headers, **notes(data)),
         )
         forced = forced_name(format, options)
         for block in content:
@@ -58,21 +58,21 @@ def decode_reply(
         return reply.completion(format)
 
 
-def raise_error(given: Mapping[str, object]) -> None:
+def raise_error(data: Mapping[str, object]) -> None:
     """An error object where an answer should be."""
-    if given.get("error"):
-        raise BadReply(failure_in(given, dumps(given)))
+    if data.get("error"):
+        raise BadReply(failure_in(data, dumps(data)))
 
 
-def notes(given: Mapping[str, object]) -> dict[str, object]:
+def notes(data: Mapping[str, object]) -> dict[str, object]:
     """What a message says beside its answer: the stop reason where it is no plain end, the tier."""
-    reason = as_text(given.get("stop_reason"))
-    usage = as_mapping(given.get("usage")) or {}
-    return {
-        "stop_reason": reason if reason not in {"end_turn", "tool_use", "max_tokens"} else None,
-        "stop_sequence": given.get("stop_sequence"),
-        "service_tier": usage.get("service_tier"),
-    }
+    reason = as_text(data.get("stop_reason"))
+    usage = as_mapping(data.get("usage")) or {}
+    return present(
+        stop_reason=reason if reason not in {"end_turn", "tool_use", "max_tokens"} else None,
+        stop_sequence=data.get("stop_sequence"),
+        service_tier=usage.get("service_tier"),
+    )
 
 
 def read_block(
@@ -85,12 +85,12 @@ def read_block(
         case "thinking" | "redacted_thinking":
             reply.think(thinking_of(block))
         case "tool_use":
-            given = arguments or dumps(block.get("input"))
+            text = arguments or dumps(block.get("input"))
             name = as_text(block.get("name")) or ""
             if name == forced:
-                reply.say(given)
+                reply.say(text)
             else:
-                reply.call(tool_call(as_text(block.get("id")) or "", name, given))
+                reply.call(tool_call(as_text(block.get("id")) or "", name, text))
         case _:
             reply.keep(block)
 
@@ -105,9 +105,9 @@ def thinking_of(block: Mapping[str, object]) -> Reasoning:
     )
 
 
-def usage_of(given: object) -> Usage | None:
+def usage_of(data: object) -> Usage | None:
     """Token counts; input excludes what the cache gave and took, as the vendor counts."""
-    usage = as_mapping(given)
+    usage = as_mapping(data)
     if usage is None:
         return None
     return Usage(

@@ -17,26 +17,27 @@ from structguard.types import (
     Tool,
     ToolCall,
 )
-from structguard.wire.asking import (
+from structguard.wire.base import DEFAULTS, Body, Unencodable, WireOptions
+from structguard.wire.encoding import (
+    answering_tool,
     budget_for,
     call_input,
-    forced_tool,
     model_of,
     named_tool,
-    refuse,
-    refuse_names,
+    reasoning_for,
+    reject_fields,
+    reject_names,
     required_id,
     schema_of,
     system_text,
 )
-from structguard.wire.base import DEFAULTS, Body, Unencodable, WireOptions, sendable_format
-from structguard.wire.media import describe, inline, text_only
+from structguard.wire.media import describe, image_url, inline, text_only
 from structguard.wire.payload import present, with_extra
 
 DEFAULT_MAX_TOKENS = 4096
 _CHOICES = frozenset({"auto", "none", "any"})
 _RESERVED = ("model", "messages", "stream")
-_REFUSED = ("frequency_penalty", "presence_penalty", "seed", "previous_response_id", "store",
+_REJECTED = ("frequency_penalty", "presence_penalty", "seed", "previous_response_id", "store",
             "include")  # fmt: skip
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 
@@ -49,9 +50,9 @@ def encode_request(
     options: WireOptions = DEFAULTS,
 ) -> Body:
     """The body of POST /v1/messages. Source: Anthropic API reference, Messages; spec wire."""
-    refuse("messages", request, *_REFUSED)
+    reject_fields("messages", request, *_REJECTED)
     conversation = request.conversation
-    refuse_names("messages", conversation)
+    reject_names("messages", conversation)
     budget = budget_for(request, request.max_tokens)
     tools = [*map(_tool, request.functions), *map(dict, request.hosted_tools)]
     body = present(
@@ -80,14 +81,9 @@ def _structured(
     if format is None:
         return {}
     if options.structured == "native":
-        wanted = {"type": "json_schema", "schema": dict(schema_of(format, "messages").schema)}
-        return {"output_config": {"format": wanted}}
-    if sendable_format(request, format, options) is None or request.effort is not None:
-        raise Unencodable(
-            "a format sent as a forced tool goes neither with other tools nor with an effort",
-            param="response_format",
-        )
-    tool = forced_tool(format)
+        format_ = {"type": "json_schema", "schema": dict(schema_of(format, "messages").schema)}
+        return {"output_config": {"format": format_}}
+    tool = answering_tool(request, format, options)
     return {"tools": [_tool(tool)], "tool_choice": {"type": "tool", "name": tool.name}}
 
 
@@ -115,13 +111,12 @@ def _result(message: Message) -> dict[str, object]:
 
 
 def _assistant(message: Message) -> Iterator[dict[str, object]]:
-    calls = {call.id for call in message.tool_calls}
-    yield from (_thinking(r) for r in message.reasoning if r.call_id not in calls)
+    yield from map(_thinking, reasoning_for(message, None))
     text = text_only(message.content, where="an assistant message on the messages wire")
     if text:
         yield {"type": "text", "text": text}
     for call in message.tool_calls:
-        yield from (_thinking(r) for r in message.reasoning if r.call_id == call.id)
+        yield from map(_thinking, reasoning_for(message, call))
         yield _call(call)
 
 
@@ -163,14 +158,11 @@ def _blocks(content: str | tuple[Part, ...]) -> Iterator[dict[str, object]]:
 
 
 def _image(part: Image) -> dict[str, object]:
-    if part.detail not in {None, "auto"}:
-        raise Unencodable(
-            f"the messages wire has no image detail, got {part.detail!r}", param="messages"
-        )
-    found = inline(part.url, what="an image")
-    if found is None:
-        return {"type": "url", "url": part.url}
-    return {"type": "base64", "media_type": found.media_type, "data": found.data}
+    url = image_url(part, "messages")
+    inlined = inline(url, what="an image")
+    if inlined is None:
+        return {"type": "url", "url": url}
+    return {"type": "base64", "media_type": inlined.media_type, "data": inlined.data}
 
 
 def _document(part: File) -> dict[str, object]:
@@ -178,11 +170,11 @@ def _document(part: File) -> dict[str, object]:
         return {"type": "file", "file_id": part.id}
     if part.url is not None:
         return {"type": "url", "url": part.url}
-    found = inline(part.data or "", what=describe(part))
-    if found is not None and found.media_type == "application/pdf":
-        return {"type": "base64", "media_type": found.media_type, "data": found.data}
-    if found is not None and found.media_type == "text/plain":
-        text = base64.b64decode(found.data).decode("utf-8", "replace")
+    inlined = inline(part.data or "", what=describe(part))
+    if inlined is not None and inlined.media_type == "application/pdf":
+        return {"type": "base64", "media_type": inlined.media_type, "data": inlined.data}
+    if inlined is not None and inlined.media_type == "text/plain":
+        text = base64.b64decode(inlined.data).decode("utf-8", "replace")
         return {"type": "text", "media_type": "text/plain", "data": text}
     raise Unencodable(
         "the messages wire takes a file as PDF or plain text in a data URL, by URL or by id",

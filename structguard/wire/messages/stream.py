@@ -13,8 +13,8 @@ from structguard.types import (
     as_mapping,
     as_text,
 )
-from structguard.wire.asking import forced_name
 from structguard.wire.base import DEFAULTS, NO_HEADERS, Headers, WireOptions
+from structguard.wire.encoding import forced_name
 from structguard.wire.headers import metadata
 from structguard.wire.messages.reply import (
     FINISHES,
@@ -147,8 +147,7 @@ class _Events:
         reply.finish = finish_in(FINISHES, message.get("stop_reason"))
         reply.usage = usage_of(message.get("usage"))
         reply.id, reply.model = as_text(message.get("id")), as_text(message.get("model"))
-        said = {key: value for key, value in notes(message).items() if value is not None}
-        reply.metadata = {**reply.metadata, **said}
+        reply.metadata = {**reply.metadata, **notes(message)}
         out.extend(finished(reply, self._format))
 
 

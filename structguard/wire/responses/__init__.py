@@ -11,7 +11,7 @@ from typing import Final
 from structguard.types import Api, Failure
 from structguard.wire.base import Headers, Verdict
 from structguard.wire.faults import classify as _classify, read_failure
-from structguard.wire.openai_words import OPENAI
+from structguard.wire.openai_codes import OPENAI
 from structguard.wire.responses.decode import decode_request as decode_request
 from structguard.wire.responses.reply import (
     completion_in as completion_in,
@@ -19,8 +19,8 @@ from structguard.wire.responses.reply import (
     encode_reply as encode_reply,
 )
 from structguard.wire.responses.request import (
+    encode_format as encode_format,
     encode_request as encode_request,
-    spoken_format as spoken_format,
 )
 from structguard.wire.responses.stream import open_stream as open_stream
 

@@ -68,10 +68,10 @@ def _format(text: Mapping[str, object] | None) -> tuple[Format | None, dict[str,
         return None, {}
     rest = {key: value for key, value in text.items() if key != "format" and value is not None}
     try:
-        found = as_format(as_mapping(text.get("format")))
+        format_ = as_format(as_mapping(text.get("format")))
     except (TypeError, ValueError) as error:
         raise Undecodable(str(error), param="text.format") from error
-    return found, {"text": rest} if rest else {}
+    return format_, {"text": rest} if rest else {}
 
 
 def _effort(reasoning: Mapping[str, object] | None) -> tuple[object, dict[str, object]]:
@@ -81,28 +81,28 @@ def _effort(reasoning: Mapping[str, object] | None) -> tuple[object, dict[str, o
     return effort, {"reasoning": rest} if rest else {}
 
 
-def _choice(given: object) -> str | None:
-    if given is None:
+def _choice(choice: object) -> str | None:
+    if choice is None:
         return None
-    if isinstance(given, str) and given in _CHOICES:
-        return _CHOICES[given]
-    named = as_mapping(given) or {}
-    name = as_text(named.get("name"))
-    if named.get("type") != "function" or name is None:
+    if isinstance(choice, str) and choice in _CHOICES:
+        return _CHOICES[choice]
+    function = as_mapping(choice) or {}
+    name = as_text(function.get("name"))
+    if function.get("type") != "function" or name is None:
         raise Undecodable(
             "tool_choice must be auto, none, required or one function", param="tool_choice"
         )
     return name
 
 
-def _messages(instructions: str | None, given: object) -> tuple[Message, ...]:
+def _messages(instructions: str | None, value: object) -> tuple[Message, ...]:
     conversation = _Conversation()
     if instructions:
         conversation.messages.append(Message(role="system", content=instructions))
-    if isinstance(given, str):
-        conversation.messages.append(Message(role="user", content=given))
+    if isinstance(value, str):
+        conversation.messages.append(Message(role="user", content=value))
     else:
-        for at, entry in enumerate(Fields({"input": given}).items("input")):
+        for at, entry in enumerate(Fields({"input": value}).items("input")):
             try:
                 conversation.add(as_mapping(entry) or {})
             except (TypeError, ValueError) as error:
@@ -186,18 +186,18 @@ class _Conversation:
             self._pending = ()
 
 
-def _content(given: object) -> str | tuple[Part, ...]:
+def _content(value: object) -> str | tuple[Part, ...]:
     """One text part is text; a refusal is text too."""
-    if isinstance(given, str):
-        return given
+    if isinstance(value, str):
+        return value
     parts = Message.of(
-        {"role": "user", "content": [_plain(part) for part in _listed(given)]}
+        {"role": "user", "content": [_plain(part) for part in _listed(value)]}
     ).content
     return parts if isinstance(parts, str) else plain(parts)
 
 
-def _listed(given: object) -> Sequence[object]:
-    return Fields({"content": given}).items("content")
+def _listed(value: object) -> Sequence[object]:
+    return Fields({"content": value}).items("content")
 
 
 def _plain(part: object) -> object:

@@ -16,6 +16,7 @@ from structguard.types import (
     as_text,
 )
 from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Body, Headers, WireOptions
+from structguard.wire.encoding import reasoning_for
 from structguard.wire.faults import failure_in
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps, present
@@ -44,7 +45,7 @@ def decode_reply(
 
 
 def completion_in(
-    given: Mapping[str, object],
+    data: Mapping[str, object],
     body: bytes,
     headers: Headers = NO_HEADERS,
     *,
@@ -56,40 +57,40 @@ def completion_in(
     Raises:
         BadReply: an error object, or no output; it says nothing of the headers.
     """
-    raise_error(given, body)
-    output = as_sequence(given.get("output"))
+    raise_error(data, body)
+    output = as_sequence(data.get("output"))
     if output is None:
         raise bad("the reply has no output", body)
-    return resource(given, output, metadata(headers)).completion(format)
+    return resource(data, output, metadata(headers)).completion(format)
 
 
-def raise_error(given: Mapping[str, object], body: bytes = b"") -> None:
+def raise_error(data: Mapping[str, object], body: bytes = b"") -> None:
     """An error object where an answer should be."""
-    if given.get("error"):
-        raise BadReply(failure_in(given, body.decode("utf-8", "replace") or dumps(given)))
+    if data.get("error"):
+        raise BadReply(failure_in(data, body.decode("utf-8", "replace") or dumps(data)))
 
 
 def resource(
-    given: Mapping[str, object], output: Sequence[object], noted: dict[str, object]
+    data: Mapping[str, object], output: Sequence[object], noted: dict[str, object]
 ) -> Reply:
     """The pieces of a response whose output items are these."""
-    tier = as_text(given.get("service_tier"))
+    tier = as_text(data.get("service_tier"))
     reply = Reply(
-        finish=finish_of(given),
-        usage=usage_of(given.get("usage")),
-        model=as_text(given.get("model")),
-        id=as_text(given.get("id")),
+        finish=finish_of(data),
+        usage=usage_of(data.get("usage")),
+        model=as_text(data.get("model")),
+        id=as_text(data.get("id")),
         metadata=noted if tier is None else {**noted, "service_tier": tier},
     )
     read_items(output, reply)
     return reply
 
 
-def finish_of(given: Mapping[str, object]) -> Finish:
+def finish_of(data: Mapping[str, object]) -> Finish:
     """The neutral finish of status and incomplete reason; calls are looked at later."""
-    status = as_text(given.get("status"))
+    status = as_text(data.get("status"))
     if status == "incomplete":
-        reason = (as_mapping(given.get("incomplete_details")) or {}).get("reason")
+        reason = (as_mapping(data.get("incomplete_details")) or {}).get("reason")
         return "filtered" if reason == "content_filter" else "length"
     return "error" if status in {"failed", "cancelled"} else "stop"
 
@@ -141,9 +142,9 @@ def reasoning_of(item: Mapping[str, object]) -> Reasoning:
     )
 
 
-def usage_of(given: object) -> Usage | None:
+def usage_of(data: object) -> Usage | None:
     """Token counts; null or absent → None."""
-    usage = as_mapping(given)
+    usage = as_mapping(data)
     if usage is None:
         return None
     read = as_mapping(usage.get("input_tokens_details")) or {}
@@ -173,7 +174,7 @@ def encode_reply(completion: Completion, *, id: str, model: str, created: int) -
         "incomplete_details": {"reason": reason} if reason else None,
         "model": model,
         "output": output_items(completion, id),
-        "usage": spoken_usage(completion.usage),
+        "usage": encode_usage(completion.usage),
     }
 
 
@@ -186,14 +187,13 @@ _STATUSES: Mapping[Finish, tuple[str, str | None]] = {
 
 def output_items(completion: Completion, id: str) -> list[dict[str, object]]:  # noqa: A002
     """The reply as output items: reasoning before what it led to, the text, then the calls."""
-    calls = {call.id for call in completion.tool_calls}
-    items = [_spoken(part) for part in completion.reasoning if part.call_id not in calls]
+    items = [*map(_reasoning_item, reasoning_for(completion, None))]
     if completion.text:
-        items.append(_spoken_text(completion))
+        items.append(_message_item(completion))
     for call in completion.tool_calls:
-        items += [_spoken(part) for part in completion.reasoning if part.call_id == call.id]
-        spoken: dict[str, object] = {"type": "function_call", "call_id": call.id}
-        items.append(spoken | {"name": call.name, "arguments": call.arguments})
+        items += map(_reasoning_item, reasoning_for(completion, call))
+        item: dict[str, object] = {"type": "function_call", "call_id": call.id}
+        items.append(item | {"name": call.name, "arguments": call.arguments})
     whole = "incomplete" if completion.finish in {"length", "filtered"} else "completed"
     for at, item in enumerate(items):
         item.setdefault("id", f"{_PREFIXES[str(item['type'])]}_{id.removeprefix('resp_')}_{at}")
@@ -205,22 +205,22 @@ def output_items(completion: Completion, id: str) -> list[dict[str, object]]:  #
 _PREFIXES: Mapping[str, str] = {"message": "msg", "reasoning": "rs", "function_call": "fc"}
 
 
-def _spoken(part: Reasoning) -> dict[str, object]:
+def _reasoning_item(part: Reasoning) -> dict[str, object]:
     summary = [{"type": "summary_text", "text": part.text}] if part.text else []
     item: dict[str, object] = {"type": "reasoning", "summary": summary}
     return item | present(id=part.id, encrypted_content=part.encrypted)
 
 
-def _spoken_text(completion: Completion) -> dict[str, object]:
-    said: dict[str, object] = (
+def _message_item(completion: Completion) -> dict[str, object]:
+    content: dict[str, object] = (
         {"type": "refusal", "refusal": completion.text}
         if completion.finish == "declined"
         else {"type": "output_text", "text": completion.text, "annotations": [], "logprobs": []}
     )
-    return {"type": "message", "role": "assistant", "content": [said]}
+    return {"type": "message", "role": "assistant", "content": [content]}
 
 
-def spoken_usage(usage: Usage | None) -> dict[str, object] | None:
+def encode_usage(usage: Usage | None) -> dict[str, object] | None:
     """The usage object; counts the vendor did not report are 0."""
     if usage is None:
         return None

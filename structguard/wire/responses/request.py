@@ -17,18 +17,20 @@ from structguard.types import (
     Text,
     Tool,
 )
-from structguard.wire.asking import (
+from structguard.wire.base import DEFAULTS, Body, WireOptions, is_reasoning
+from structguard.wire.encoding import (
     JSON_SENTENCE,
+    foreign_reasoning,
     model_of,
     named_tool,
     needs_json_sentence,
-    refuse,
-    refuse_names,
+    reasoning_for,
+    reject_fields,
+    reject_names,
     required_id,
     system_text,
     token_cap,
 )
-from structguard.wire.base import DEFAULTS, Body, Unencodable, WireOptions, is_reasoning
 from structguard.wire.media import text_only
 from structguard.wire.payload import present, with_extra
 
@@ -45,9 +47,9 @@ def encode_request(
     options: WireOptions = DEFAULTS,
 ) -> Body:
     """The body of POST /responses. Source: OpenAI API reference, Responses; spec wire."""
-    refuse("responses", request, "frequency_penalty", "presence_penalty", "seed", "stop")
+    reject_fields("responses", request, "frequency_penalty", "presence_penalty", "seed", "stop")
     conversation = request.conversation
-    refuse_names("responses", conversation)
+    reject_names("responses", conversation)
     reasoning = is_reasoning(request, options)
     instructions = [text for text in (system_text(conversation),) if text]
     if needs_json_sentence(conversation, format, options):
@@ -59,7 +61,7 @@ def encode_request(
         input=list(_items(conversation)),
         tools=[*map(_tool, request.functions), *map(dict, request.hosted_tools)] or None,
         tool_choice=_choice(request),
-        text=spoken_format(format),
+        text=encode_format(format),
         reasoning=None if effort is None else {"effort": effort},
         max_output_tokens=token_cap(request, options, reasoning=reasoning),
         temperature=None if reasoning else request.temperature,
@@ -78,7 +80,7 @@ def _items(conversation: tuple[Message, ...]) -> Iterator[dict[str, object]]:
     for message in conversation:
         match message.role:
             case "user":
-                yield _said("user", list(_parts(message.content)))
+                yield _message("user", list(_parts(message.content)))
             case "assistant":
                 yield from _assistant(message, sent)
             case "tool":
@@ -89,18 +91,17 @@ def _items(conversation: tuple[Message, ...]) -> Iterator[dict[str, object]]:
                 pass  # system and developer are the instructions
 
 
-def _said(role: str, content: list[dict[str, object]]) -> dict[str, object]:
+def _message(role: str, content: list[dict[str, object]]) -> dict[str, object]:
     return {"type": "message", "role": role, "content": content}
 
 
 def _assistant(message: Message, sent: set[str]) -> Iterator[dict[str, object]]:
-    calls = {call.id for call in message.tool_calls}
-    yield from _reasoning([r for r in message.reasoning if r.call_id not in calls], sent)
+    yield from _reasoning(reasoning_for(message, None), sent)
     text = text_only(message.content, where="an assistant message on the responses wire")
     if text:
-        yield _said("assistant", [{"type": "output_text", "text": text}])
+        yield _message("assistant", [{"type": "output_text", "text": text}])
     for call in message.tool_calls:
-        yield from _reasoning([r for r in message.reasoning if r.call_id == call.id], sent)
+        yield from _reasoning(reasoning_for(message, call), sent)
         yield {
             "type": "function_call",
             "call_id": call.id,
@@ -123,20 +124,18 @@ def _reasoning_item(part: Reasoning) -> dict[str, object]:
     """The item as it came, without what only replies hold; else one made of what is known."""
     raw = part.raw or {}
     if raw.get("type") == "reasoning":
-        kept = {key: raw[key] for key in _REASONING_KEYS if raw.get(key)}
-        return {"type": "reasoning", "summary": raw.get("summary") or [], **kept}
-    ours = not raw or str(raw.get("type", "")).startswith("reasoning.")  # a router's, of this wire
-    if not (part.text or (ours and (part.encrypted or part.id))):
-        raise Unencodable(
-            "the responses wire cannot carry another wire's opaque reasoning; drop it from the"
-            " message or answer over the wire it came from",
-            param="messages",
-        )
+        fields = {key: raw[key] for key in _REASONING_KEYS if raw.get(key)}
+        return {"type": "reasoning", "summary": raw.get("summary") or [], **fields}
+    portable = not raw or str(raw.get("type", "")).startswith(
+        "reasoning."
+    )  # a router's, of this wire
+    if not (part.text or (portable and (part.encrypted or part.id))):
+        raise foreign_reasoning("responses")
     summary = [{"type": "summary_text", "text": part.text}] if part.text else []
     return {
         "type": "reasoning",
         "summary": summary,
-        **(present(id=part.id, encrypted_content=part.encrypted) if ours else {}),
+        **(present(id=part.id, encrypted_content=part.encrypted) if portable else {}),
     }
 
 
@@ -184,7 +183,7 @@ def _choice(request: Request) -> object:
     return {"type": "function", "name": named_tool(choice, request.functions)}
 
 
-def spoken_format(format: Format | None) -> object:  # noqa: A002  the field's word
+def encode_format(format: Format | None) -> object:  # noqa: A002  the field's word
     """The `text` of a format."""
     if format is None:
         return None

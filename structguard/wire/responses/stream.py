@@ -177,20 +177,20 @@ class _Events:
 
     def _end(self, response: Mapping[str, object], out: list[StreamEvent]) -> None:
         raise_error(response)
-        told = [_whole(item) for _, item in sorted(self._items.items())]
-        output = as_sequence(response.get("output")) or told
+        items = [_whole(item) for _, item in sorted(self._items.items())]
+        output = as_sequence(response.get("output")) or items
         reply = resource(response, output, metadata(self._headers))
-        self._tell_untold(reply.text, "response.output_text", TextDelta, out)
-        self._tell_untold(reply.declined, "response.refusal", DeclineDelta, out)
+        self._add_missing(reply.text, "response.output_text", TextDelta, out)
+        self._add_missing(reply.declined, "response.refusal", DeclineDelta, out)
         out.extend(ToolCalled(call) for call in reply.calls if call.id not in self._handed)
         out.extend(finished(reply, self._format))
 
-    def _tell_untold(
+    def _add_missing(
         self, texts: list[str], name: str, make: _Delta, out: list[StreamEvent]
     ) -> None:
         """Text that only the terminal event holds is told before it."""
-        told = any(place[0] == name for item in self._items.values() for place in item.grown)
-        if not told and (text := "".join(texts)):
+        streamed = any(place[0] == name for item in self._items.values() for place in item.grown)
+        if not streamed and (text := "".join(texts)):
             out.append(make(text))
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from structguard.schema import schema_name
 from structguard.types import (
+    Completion,
     Effort,
     Format,
     JsonObject,
     JsonSchema,
     Message,
+    Reasoning,
     Request,
     Tool,
     ToolCall,
     as_mapping,
 )
-from structguard.wire.base import Unencodable, WireOptions
+from structguard.wire.base import Unencodable, WireOptions, sendable_format
 from structguard.wire.media import text_only
 from structguard.wire.payload import loads
 
@@ -45,7 +49,7 @@ def model_of(request: Request) -> str:
     return request.model
 
 
-def refuse(api: str, request: Request, *fields: str) -> None:
+def reject_fields(api: str, request: Request, *fields: str) -> None:
     """
     Refuse the fields this wire has no place for, if they are set.
 
@@ -61,7 +65,7 @@ def refuse(api: str, request: Request, *fields: str) -> None:
             )
 
 
-def refuse_names(api: str, messages: Iterable[Message]) -> None:
+def reject_names(api: str, messages: Iterable[Message]) -> None:
     """Refuse named speakers; a tool message's name only repeats its call's and is no loss."""
     for message in messages:
         if message.name is not None and message.role != "tool":
@@ -128,6 +132,33 @@ def required_id(message: Message) -> str:
     return message.tool_call_id
 
 
+def foreign_reasoning(api: str) -> Unencodable:
+    """Opaque reasoning of another wire: nobody but the vendor that signed it can read it."""
+    return Unencodable(
+        f"the {api} wire cannot carry another wire's opaque reasoning; drop it from the message or"
+        " answer over the wire it came from",
+        param="messages",
+    )
+
+
+def reasoning_for(answer: Message | Completion, call: ToolCall | None) -> list[Reasoning]:
+    """The reasoning that led to a call; None: that which led to the text."""
+    if call is not None:
+        return [part for part in answer.reasoning if part.call_id == call.id]
+    calls = {call.id for call in answer.tool_calls}
+    return [part for part in answer.reasoning if part.call_id not in calls]
+
+
+def grouped(turns: Iterable[tuple[str, Sequence[object]]]) -> Iterator[tuple[str, list[object]]]:
+    """
+    What one side says in a row as one turn, for vendors whose roles must alternate; one that says
+    nothing is left out, for they refuse it.
+    """
+    nonempty = (turn for turn in turns if turn[1])
+    for role, group in groupby(nonempty, key=itemgetter(0)):
+        yield role, [block for _, blocks in group for block in blocks]
+
+
 def schema_of(format: Format, api: str) -> JsonSchema:  # noqa: A002  the field's word
     """
     The format as a JSON Schema.
@@ -181,6 +212,25 @@ def budget_for(request: Request, cap: int | None) -> int | None:
             param="max_tokens",
         )
     return budget
+
+
+def answering_tool(
+    request: Request,
+    format: Format,  # noqa: A002  the field's word
+    options: WireOptions,
+) -> Tool:
+    """
+    The tool a format is sent as.
+
+    Raises:
+        Unencodable: the request has tools of its own, or an effort, which goes with no forced tool.
+    """
+    if sendable_format(request, format, options) is None or request.effort is not None:
+        raise Unencodable(
+            "a format sent as a forced tool goes neither with other tools nor with an effort",
+            param="response_format",
+        )
+    return forced_tool(format)
 
 
 def forced_tool(format: Format) -> Tool:  # noqa: A002  the field's word
