@@ -1,18 +1,16 @@
-"""Stands in for a language model: it follows the text format that each prompt names."""
+"""Stands in for a language model: it follows the text format that each prompt describes."""
 
 from __future__ import annotations
 
 import re
 
-from structguard.testing import Ask
-from structguard.testing.speech import Said
-from structguard.types import as_mapping, as_sequence
+from structguard.testing import Ask, Said
 
 TOPIC = "the trip to Lisbon"
 
 
 def model(ask: Ask) -> Said:
-    """What the model says to one request."""
+    """The model's answer to one request."""
     system, user = _texts(ask)
     for mark, answer in ANSWERS.items():
         if mark in system:
@@ -53,9 +51,9 @@ ANSWERS = {
 
 
 def _texts(ask: Ask) -> tuple[str, str]:
-    """System and last user text of a Chat Completions body."""
-    texts: dict[object, str] = {}
-    for item in as_sequence(ask.body.get("messages")) or ():
-        message = as_mapping(item) or {}
-        texts[message.get("role")] = str(message.get("content"))
+    """The system text and the last user text of a Chat Completions body."""
+    messages = ask.body["messages"]
+    if not isinstance(messages, list):
+        return "", ""
+    texts = {message["role"]: message["content"] for message in messages}
     return texts.get("system", ""), texts.get("user", "")

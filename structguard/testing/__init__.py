@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from structguard.testing.endpoint import Asked, RefusingEndpoint
     from structguard.testing.samples import sample
     from structguard.testing.script import Outcome, Script, ScriptOver
+    from structguard.testing.speech import Said
 
 _HOMES = {
     "Ask": "behaviours",
@@ -23,6 +24,7 @@ _HOMES = {
     "Outcome": "script",
     "RefusingEndpoint": "endpoint",
     "SAYS": "behaviours",
+    "Said": "speech",
     "Script": "script",
     "ScriptOver": "script",
     "sample": "samples",
@@ -35,6 +37,7 @@ __all__ = [
     "Asked",
     "Outcome",
     "RefusingEndpoint",
+    "Said",
     "Script",
     "ScriptOver",
     "sample",

@@ -6,11 +6,12 @@ import argparse
 import inspect
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -18,7 +19,7 @@ from prometheus_client import CollectorRegistry
 
 import structguard as sg
 import structguard.events as ev
-from structguard import memory
+from structguard import memory, testing
 from structguard.cli import COMMANDS
 from structguard.errors import KINDS, ParseReason, StructguardError
 from structguard.gateway.config import SECTIONS, ProviderConfig
@@ -124,6 +125,47 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert [
         n for n in sg.__all__ if not re.search(rf"^::: structguard\.{n}$", page, re.MULTILINE)
     ] == []
+
+
+INSIDE: Mapping[str, str] = MappingProxyType({"wires.md": "explains modules that are not public"})
+"""Pages that show what lies inside, with the reason."""
+
+
+def test_whatever_a_page_or_an_example_imports_is_public() -> None:
+    offered = {"structguard": set(sg.__all__), "structguard.testing": set(testing.__all__)}
+    promised = section("not-public.md", "## What is public")
+    for row in re.findall(r"^\| `structguard\..*$", promised, re.MULTILINE):
+        module = ""
+        for name in re.findall(r"`([\w.]+)`", row):
+            module = name if name.startswith("structguard.") else module
+            offered.setdefault(module, set()).add(name)
+    offered["structguard"] |= {"memory"}
+    offered["structguard.types"] |= set(sg.__all__)
+    offered["structguard.providers"] |= {kind.__name__ for kind in PROVIDERS}
+    offered["structguard.events"] |= {kind.__name__ for kind in get_args(ev.Event)}
+    places = [ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / "examples").rglob("*.py")]
+    used = {
+        (path.name, module, name.strip())
+        for path in places
+        if path.name not in INSIDE
+        for module, names in re.findall(
+            r"^\s*from (structguard[\w.]*) import ([\w, ]+)$", path.read_text(), re.MULTILINE
+        )
+        for name in names.split(",")
+    }
+    assert len(used) > 20
+    assert [one for one in sorted(used) if one[2] not in offered.get(one[1], set())] == []
+
+
+def test_whatever_is_promised_is_there() -> None:
+    promised = section("not-public.md", "## What is public")
+    for row in re.findall(r"^\| `structguard\..*$", promised, re.MULTILINE):
+        module = ""
+        for name in re.findall(r"`([\w.]+)`", row):
+            if name.startswith("structguard."):
+                module = name
+            elif name != "structguard":
+                assert hasattr(import_module(module), name), f"{module}.{name}"
 
 
 def test_every_event_and_each_of_its_fields_is_on_its_page() -> None:
