@@ -100,12 +100,12 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    asked = next((word for word in arguments if not word.startswith("-")), None)
+    chosen = next((word for word in arguments if not word.startswith("-")), None)
     for name, about in COMMANDS.items():
         module = f"{__name__}.{name}"
         if find_spec(module) is None:
             continue
-        if name == asked:
+        if name == chosen:
             import_module(module).register(commands)
         else:
             commands.add_parser(name, help=about)

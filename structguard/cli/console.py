@@ -20,7 +20,7 @@ _CODES: Final = MappingProxyType(
 _WIDEST = 100  # columns; longer lines are hard to read
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """An error as a command says it: of a file, its name and what is the matter with it."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from structguard.cli.console import told
+from structguard.cli.console import error_text
 from structguard.errors import redact
 from structguard.options import Policy
 from structguard.refusal import detect_refusal
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
         also = Policy(also_statuses=frozenset(args.also_status)).also_statuses
         body = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
     except (OSError, ValueError) as error:
-        print(f"structguard detect: {told(error)}", file=sys.stderr)
+        print(f"structguard detect: {error_text(error)}", file=sys.stderr)
         return 2
     refusal = detect_refusal(
         args.status,

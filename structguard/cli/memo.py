@@ -154,8 +154,8 @@ def _nothing(memo: Memo, *, filtered: bool) -> str:
 
 def _provider(args: argparse.Namespace) -> str | None:
     """The provider id that was asked for; an endpoint's base URL names its own."""
-    given: str | None = args.provider
-    return endpoint_id(given) if given is not None and "://" in given else given
+    provider: str | None = args.provider
+    return endpoint_id(provider) if provider is not None and "://" in provider else provider
 
 
 def _facts(memo: Memo, entry: Entry) -> Mapping[str, object]:

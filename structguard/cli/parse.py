@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from structguard.cli.console import Console, told
+from structguard.cli.console import Console, error_text
 from structguard.errors import ParseError
 from structguard.reading import ABSTAIN, Parsed, parse
 from structguard.reading.explain import Judged, explain
@@ -99,23 +99,23 @@ def run(args: argparse.Namespace) -> int:
     try:
         schema = _schema(args.schema)
         Target.of(schema)  # a broken schema is told before anything is read
-        inputs = [one for name in args.files for one in _inputs(name, jsonl=args.jsonl)]
+        inputs = [item for name in args.files for item in _inputs(name, jsonl=args.jsonl)]
         missing = 0
-        for one in _progress(inputs, sys.stderr, shown=args.jsonl):
-            missing += _one(one, schema, args) != 0
+        for item in _progress(inputs, sys.stderr, visible=args.jsonl):
+            missing += _parse_one(item, schema, args) != 0
     except BrokenPipeError:  # of the output: `main` knows what to do
         raise
     except (OSError, ValueError) as error:
-        print(f"structguard parse: {told(error)}", file=sys.stderr)
+        print(f"structguard parse: {error_text(error)}", file=sys.stderr)
         return 2
     return 1 if missing else 0
 
 
-def _schema(given: str | None) -> object:
+def _schema(option: str | None) -> object:
     """The schema of the option: JSON, or the file that holds it."""
-    if given is None:
+    if option is None:
         return None
-    schema = _json(given if given.lstrip().startswith("{") else _text(given), "--schema")
+    schema = _json(option if option.lstrip().startswith("{") else _text(option), "--schema")
     return _object(schema, "--schema")
 
 
@@ -161,46 +161,46 @@ def _from_line(name: str, line: str) -> _Input:
     return _Input(name, text, None if own is None else _object(own, f"{name}: its schema"))
 
 
-def _progress(inputs: list[_Input], out: TextIO, *, shown: bool) -> Iterator[_Input]:
+def _progress(inputs: list[_Input], out: TextIO, *, visible: bool) -> Iterator[_Input]:
     """The inputs; a terminal sees how far they are when there are many."""
-    shown = shown and len(inputs) >= _LONG and out.isatty()
-    for number, one in enumerate(inputs):
-        if shown and number % _STEP == 0:
+    visible = visible and len(inputs) >= _LONG and out.isatty()
+    for number, item in enumerate(inputs):
+        if visible and number % _STEP == 0:
             done = _BAR * number // len(inputs)
             bar = "█" * done + "·" * (_BAR - done)
             print(f"\r{bar} {number}/{len(inputs)}", end="", file=out, flush=True)
-        yield one
-    if shown:
+        yield item
+    if visible:
         print(f"\r{' ' * (_BAR + 24)}\r", end="", file=out, flush=True)
 
 
-def _one(one: _Input, schema: object, args: argparse.Namespace) -> int:
+def _parse_one(item: _Input, schema: object, args: argparse.Namespace) -> int:
     """Parse and print one input; 0 for a value, 1 for none."""
-    wanted = schema if one.schema is None else one.schema
+    wanted_schema = schema if item.schema is None else item.schema
     options = {name: bool(getattr(args, name)) for name in ("coerce", "partial", "markup", "latex")}
     found: Parsed | ParseError
     try:
-        target = Target.of(wanted)  # a line's own schema may be broken: kept for the next two uses
+        target = Target.of(wanted_schema)  # a line's own may be broken: kept for the next two uses
     except ValueError as error:
-        raise _WrongInput(f"{one.name}: {error}") from error
+        raise _WrongInput(f"{item.name}: {error}") from error
     try:
-        found = parse(one.text, wanted, **options)  # type: ignore[arg-type]  # all are flags
+        found = parse(item.text, wanted_schema, **options)  # type: ignore[arg-type]  # all are flags
     except ParseError as error:
         found = error
-    judged = explain(Job(one.text, target, **options)) if args.explain else ()  # type: ignore[arg-type]  # all are flags
+    judged = explain(Job(item.text, target, **options)) if args.explain else ()  # type: ignore[arg-type]  # all are flags
     if args.json:
-        print(json.dumps(_facts(one, found, judged), ensure_ascii=False, default=str))
+        print(json.dumps(_facts(item, found, judged), ensure_ascii=False, default=str))
     else:
         several = len(args.files) > 1 or args.jsonl
-        _as_text(Console(sys.stdout), one, found, judged, several=several)
+        _as_text(Console(sys.stdout), item, found, judged, several=several)
     return 1 if isinstance(found, ParseError) else 0
 
 
 def _facts(
-    one: _Input, found: Parsed | ParseError, judged: Iterable[Judged]
+    item: _Input, found: Parsed | ParseError, judged: Iterable[Judged]
 ) -> Mapping[str, object]:
     """One answer as a JSON object."""
-    facts: dict[str, object] = {"input": one.name, "found": not isinstance(found, ParseError)}
+    facts: dict[str, object] = {"input": item.name, "found": not isinstance(found, ParseError)}
     if isinstance(found, ParseError):
         facts |= {"reason": found.reason, "attempts": [_attempt(a) for a in found.attempts]}
     else:
@@ -223,14 +223,14 @@ def _judged(judged: Judged) -> Mapping[str, object]:
 
 def _as_text(
     console: Console,
-    one: _Input,
+    item: _Input,
     found: Parsed | ParseError,
     judged: Iterable[Judged],
     *,
     several: bool,
 ) -> None:
     if several:
-        console.heading(one.name)
+        console.heading(item.name)
     if isinstance(found, ParseError):
         console.line(f"nothing usable: {found}", "red")
     else:
@@ -265,11 +265,11 @@ def _explained(console: Console, judged: Iterable[Judged]) -> None:
         "lost": lambda text: console.paint(text, "yellow"),
         "refused": lambda text: console.paint(text, "red"),
     }
-    for number, one in enumerate(judged):
+    for number, candidate in enumerate(judged):
         if number == 0:
             console.heading("candidates")
-        start, end = one.span
-        verdict = colours[one.verdict](f"{one.verdict:<8}")
-        console.line(f"{verdict} {one.source} at {start}..{end}: {one.why}")
-        if one.value is not None:
-            console.line(f"         {_short(one.value)}", "dim")
+        start, end = candidate.span
+        verdict = colours[candidate.verdict](f"{candidate.verdict:<8}")
+        console.line(f"{verdict} {candidate.source} at {start}..{end}: {candidate.why}")
+        if candidate.value is not None:
+            console.line(f"         {_short(candidate.value)}", "dim")

@@ -91,22 +91,22 @@ def run(args: argparse.Namespace) -> int:
         print(f"structguard probe: {redact(str(error))}", file=sys.stderr)
         return 2
     results = anyio.run(_ask, providers, args.model)
-    kept = 0
+    remembered = 0
     if memo is not None:
         with memo:
-            found = entries(results, endpoint_id(args.url), args.model, wall=time.time())
-            kept = sum([memo.remember(entry) for entry in found])
-    _print(args, results, kept)
+            new_entries = entries(results, endpoint_id(args.url), args.model, wall=time.time())
+            remembered = sum([memo.remember(entry) for entry in new_entries])
+    _print(args, results, remembered)
     return 0 if serving(results) else 1
 
 
 async def _ask(providers: Mapping[ProbeApi, OpenAICompat], model: str) -> list[Result]:
-    asked = count(1)
+    numbers = count(1)
     try:
         return await ask_all(
             providers,
             model,
-            progress=lambda name: print(f"asking {next(asked)}: {name} …", file=sys.stderr),
+            progress=lambda name: print(f"asking {next(numbers)}: {name} …", file=sys.stderr),
         )
     finally:
         for provider in providers.values():
@@ -141,24 +141,32 @@ def _quiet(event: Event, /) -> None:
     """The table says it."""
 
 
-def _print(args: argparse.Namespace, results: Sequence[Result], kept: int) -> None:
+def _print(args: argparse.Namespace, results: Sequence[Result], remembered: int) -> None:
     cost = {
-        "requests": sum(one.requests for one in results),
-        "seconds": round(sum(one.seconds for one in results), 3),
-        "input_tokens": sum(one.input_tokens for one in results),
-        "output_tokens": sum(one.output_tokens for one in results),
+        "requests": sum(result.requests for result in results),
+        "seconds": round(sum(result.seconds for result in results), 3),
+        "input_tokens": sum(result.input_tokens for result in results),
+        "output_tokens": sum(result.output_tokens for result in results),
     }
     if args.json:
-        told = {"endpoint": endpoint_id(args.url), "model": args.model, "cost": cost}
+        facts = {"endpoint": endpoint_id(args.url), "model": args.model, "cost": cost}
         print(
-            json.dumps({**told, "remembered": kept, "results": [*map(asdict, results)]}, indent=2)
+            json.dumps(
+                {**facts, "remembered": remembered, "results": [*map(asdict, results)]}, indent=2
+            )
         )
         return
     console = Console(sys.stdout)
     console.heading(f"{args.model} at {endpoint_id(args.url)}")
     rows = [
-        (one.name, one.api, one.verdict, f"{one.seconds:.2f} s" if one.requests else "", one.detail)
-        for one in results
+        (
+            result.name,
+            result.api,
+            result.verdict,
+            f"{result.seconds:.2f} s" if result.requests else "",
+            result.detail,
+        )
+        for result in results
     ]
     console.table(("question", "api", "verdict", "time", "detail"), rows)
     console.line()
@@ -167,4 +175,4 @@ def _print(args: argparse.Namespace, results: Sequence[Result], kept: int) -> No
         f" {cost['output_tokens']} out"
     )
     if args.remember:
-        console.line(f"{kept} new {'entry' if kept == 1 else 'entries'} in the memo")
+        console.line(f"{remembered} new {'entry' if remembered == 1 else 'entries'} in the memo")

@@ -62,13 +62,17 @@ class Scene:
 
 def play(memo: str) -> Iterator[Scene]:
     """The scenes in order, each when it is over; `memo` is the address of an empty memo."""
-    with RefusingEndpoint(value=CITY) as endpoint, _Stage(endpoint, memo) as stage, _heard(stage):
+    with (
+        RefusingEndpoint(value=CITY) as endpoint,
+        _Stage(endpoint, memo) as stage,
+        _capturing_warnings(stage),
+    ):
         for scene in (_refused, _rescued, _again, _fenced, _schema, _fitting):
             yield scene(stage)
 
 
 class _Stage:
-    """What the scenes share: the endpoint, a plain client, a guarded one, and ears for warnings."""
+    """What the scenes share: the endpoint, a plain client, a guarded one, and the warnings given so far."""
 
     def __init__(self, endpoint: RefusingEndpoint, memo: str) -> None:
         import structguard  # noqa: PLC0415
@@ -77,7 +81,7 @@ class _Stage:
         self.memo = memo
         self.plain = _client(endpoint.base_url)
         self.guarded = structguard.wrap(_client(endpoint.base_url), memo=memo)
-        self.heard: list[str] = []
+        self.warnings: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -93,14 +97,14 @@ class _Stage:
 
         import structguard  # noqa: PLC0415
 
-        seen, heard = len(self.endpoint.requests), len(self.heard)
+        first_request, first_warning = len(self.endpoint.requests), len(self.warnings)
         with structguard.watch() as infos:
             try:
                 scene.value = str(call())
             except (OpenAIError, ValidationError) as error:
                 scene.error = f"{type(error).__name__}: {shorten(str(error), 160)}"
-        scene.wire += [_exchange(asked) for asked in self.endpoint.requests[seen:]]
-        scene.warnings += self.heard[heard:]
+        scene.wire += [_exchange(request) for request in self.endpoint.requests[first_request:]]
+        scene.warnings += self.warnings[first_warning:]
         if infos:
             _note_info(scene, infos[-1])
 
@@ -139,13 +143,13 @@ def _again(stage: _Stage) -> Scene:
         says="The refusal is remembered on disk, so the format is left out from the start: one request.",
         call="the same two lines, in a new Python process",
     )
-    seen = len(stage.endpoint.requests)
-    told = _in_another_process(stage.endpoint.base_url, stage.memo)
-    scene.wire = [_exchange(asked) for asked in stage.endpoint.requests[seen:]]
-    scene.value, scene.error = told.get("value"), told.get("error")
-    scene.source = told.get("source")
+    first_request = len(stage.endpoint.requests)
+    result = _in_another_process(stage.endpoint.base_url, stage.memo)
+    scene.wire = [_exchange(request) for request in stage.endpoint.requests[first_request:]]
+    scene.value, scene.error = result.get("value"), result.get("error")
+    scene.source = result.get("source")
     scene.enforced = False if scene.value else None
-    scene.notes = [f"process {told.get('pid')}, this one is {os.getpid()}"]
+    scene.notes = [f"process {result.get('pid')}, this one is {os.getpid()}"]
     scene.as_expected = len(scene.wire) == 1 and _is_city(scene)
     return scene
 
@@ -208,12 +212,14 @@ def ask(client: OpenAI, model: str) -> str:
 
 def create(client: OpenAI, model: str, schema: dict[str, object]) -> str:
     """The same with a JSON Schema; the text of the answer."""
-    wanted: ResponseFormatJSONSchema = {
+    response_format: ResponseFormatJSONSchema = {
         "type": "json_schema",
         "json_schema": {"name": "city", "strict": True, "schema": schema},
     }
     answer = client.chat.completions.create(
-        model=model, messages=[{"role": "user", "content": QUESTION}], response_format=wanted
+        model=model,
+        messages=[{"role": "user", "content": QUESTION}],
+        response_format=response_format,
     )
     return str(answer.choices[0].message.content)
 
@@ -247,15 +253,15 @@ def another_process(base_url: str, memo: str) -> None:
     """What the second process runs: the guarded call, told as one line of JSON."""
     import structguard  # noqa: PLC0415
 
-    told: dict[str, object] = {"pid": os.getpid()}
+    result: dict[str, object] = {"pid": os.getpid()}
     client = structguard.wrap(_client(base_url), memo=memo)
     with client, structguard.watch() as infos:
         try:
-            told["value"] = ask(client, "vendor/refuse404")
+            result["value"] = ask(client, "vendor/refuse404")
         except Exception as error:  # noqa: BLE001  told to the other process, which judges it
-            told["error"] = f"{type(error).__name__}: {error}"
-    told["source"] = infos[-1].source if infos else None
-    print(json.dumps(told))
+            result["error"] = f"{type(error).__name__}: {error}"
+    result["source"] = infos[-1].source if infos else None
+    print(json.dumps(result))
 
 
 def _in_another_process(base_url: str, memo: str) -> dict[str, str | None]:
@@ -280,31 +286,31 @@ def _in_another_process(base_url: str, memo: str) -> dict[str, str | None]:
 
 
 @contextmanager
-def _heard(stage: _Stage) -> Generator[None]:
+def _capturing_warnings(stage: _Stage) -> Generator[None]:
     """Hear structguard's warnings instead of letting them run into the output."""
 
-    class Ears(logging.Handler):
+    class Capture(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            stage.heard.append(record.getMessage())
+            stage.warnings.append(record.getMessage())
 
-    logger, ears = logging.getLogger("structguard"), Ears(logging.WARNING)
+    logger, handler = logging.getLogger("structguard"), Capture(logging.WARNING)
     before = logger.propagate
-    logger.addHandler(ears)
+    logger.addHandler(handler)
     logger.propagate = False
     try:
         yield
     finally:
-        logger.removeHandler(ears)
+        logger.removeHandler(handler)
         logger.propagate = before
 
 
-def _exchange(asked: Asked) -> Exchange:
-    told = json.dumps(asked.body.get("messages"))
+def _exchange(request: Asked) -> Exchange:
+    prompt = json.dumps(request.body.get("messages"))
     return Exchange(
-        sent_format=asked.sent,
-        schema_in_prompt="properties" in told,
-        status=asked.status,
-        answer=_answer(asked.reply),
+        sent_format=request.sent,
+        schema_in_prompt="properties" in prompt,
+        status=request.status,
+        answer=_answer(request.reply),
     )
 
 

@@ -176,10 +176,10 @@ def _serve_many(config: Config, args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="structguard-metrics-") as directory:
         share_metrics(Path(directory))
         os.environ[VARIABLE] = handed_down(args.config, args.upstream, Path(directory))
-        made = server_config(config, WORKER, host=args.host, port=args.port, workers=args.workers)
+        server = server_config(config, WORKER, host=args.host, port=args.port, workers=args.workers)
         try:
-            socket = made.bind_socket()
+            socket = server.bind_socket()
         except SystemExit:
             return 3
-        Multiprocess(made, sockets=[socket]).run()
+        Multiprocess(server, sockets=[socket]).run()
     return 0

@@ -154,9 +154,9 @@ class ParseError(StructguardError, ValueError):
     def __init__(self, reason: ParseReason, attempts: Sequence[Attempt] = ()) -> None:
         self.reason: ParseReason = reason
         self.attempts: tuple[Attempt, ...] = tuple(attempts)
-        told = "; ".join(f"{a.source} at {a.span[0]}: {a.why}" for a in self.attempts[:3])
+        faults = "; ".join(f"{a.source} at {a.span[0]}: {a.why}" for a in self.attempts[:3])
         more = f" (+{len(self.attempts) - 3} more)" if len(self.attempts) > 3 else ""
-        super().__init__(f"{_REASONS[reason]}{': ' + told if told else ''}{more}")
+        super().__init__(f"{_REASONS[reason]}{': ' + faults if faults else ''}{more}")
 
     def __reduce__(self) -> tuple[type[ParseError], tuple[ParseReason, tuple[Attempt, ...]]]:
         return type(self), (self.reason, self.attempts)

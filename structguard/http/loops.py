@@ -21,10 +21,10 @@ class PerLoop(Generic[T]):
     def get(self) -> T:
         """The running loop's value."""
         loop = current_token().native_token
-        held = self._held.get(loop)
-        if held is None:
-            held = self._held[loop] = self._make()
-        return held
+        entry = self._held.get(loop)
+        if entry is None:
+            entry = self._held[loop] = self._make()
+        return entry
 
     def pop(self) -> T | None:
         """The running loop's value, no longer held; None if there was none."""

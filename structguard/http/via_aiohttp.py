@@ -140,18 +140,18 @@ class _Reply:
 
     async def __anext__(self) -> bytes:
         try:
-            piece = await self._reply.content.readany()
+            chunk = await self._reply.content.readany()
         except (aiohttp.ClientError, OSError) as error:
             raise _fault(error, self.status) from error
-        if not piece:
+        if not chunk:
             raise StopAsyncIteration
-        self._read += len(piece)
+        self._read += len(chunk)
         if self._read > self._limit:
             raise too_large(self._limit, self.status)
-        return piece
+        return chunk
 
     async def aread(self) -> bytes:
-        return b"".join([piece async for piece in self])
+        return b"".join([chunk async for chunk in self])
 
     async def aclose(self) -> None:
         if self._reply.content.at_eof():

@@ -44,14 +44,14 @@ def _target(url: str) -> Target:
     host = parts.hostname
     if not host.isascii():
         host = host.encode("idna").decode()
-    shown = f"[{host}]" if ":" in host else host
+    host_header = f"[{host}]" if ":" in host else host
     if parts.port is not None:
-        shown += f":{parts.port}"
+        host_header += f":{parts.port}"
     path = quote(parts.path or "/", safe=_QUOTABLE)
     if parts.query:
         path += "?" + quote(parts.query, safe=_QUOTABLE)
     origin = _origin(host, parts.port or (443 if secure else 80), secure)
-    return Target(origin, f" {path} HTTP/1.1\r\nhost: {shown}\r\naccept-encoding: gzip\r\n")
+    return Target(origin, f" {path} HTTP/1.1\r\nhost: {host_header}\r\naccept-encoding: gzip\r\n")
 
 
 @lru_cache(maxsize=256)

@@ -171,19 +171,19 @@ class Reply:
 
     async def _next(self) -> bytes:
         try:
-            piece = await anext(self._pieces)
+            chunk = await anext(self._pieces)
         except (httpx2.HTTPError, OSError) as error:
             raise fault(error, self.status) from error
         if self._unpack is not None:
-            piece = self._unpacked(self._unpack, piece)
-        self._read += len(piece)
+            chunk = self._unpacked(self._unpack, chunk)
+        self._read += len(chunk)
         if self._read > self._limit:
             raise too_large(self._limit, self.status)
-        return piece
+        return chunk
 
-    def _unpacked(self, unpacker: _Unpacker, piece: bytes) -> bytes:
+    def _unpacked(self, unpacker: _Unpacker, chunk: bytes) -> bytes:
         try:
-            return unpacker.decompress(piece, self._limit + 1)
+            return unpacker.decompress(chunk, self._limit + 1)
         except zlib.error as error:
             raise unreadable("the reply's gzip cannot be unpacked", self.status) from error
 

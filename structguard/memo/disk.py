@@ -55,9 +55,9 @@ class DiskStore:
         """One `os.stat`, two when nobody has the store open; None when there is no store."""
         for file in (self._log, self._database):
             with suppress(OSError):
-                seen = os.stat(file)  # noqa: PTH116  a Path would double the cost
-                settled = abs(time.time() - seen.st_mtime) > SETTLED
-                return (file, seen.st_ino, seen.st_mtime_ns, seen.st_size, settled)
+                info = os.stat(file)  # noqa: PTH116  a Path would double the cost
+                settled = abs(time.time() - info.st_mtime) > SETTLED
+                return (file, info.st_ino, info.st_mtime_ns, info.st_size, settled)
         return None
 
     def read(self) -> Mapping[str, str]:

@@ -111,8 +111,8 @@ class Local:
     def forget(self, provider: str | None, model: str | None) -> None:
         """Forget everything about a provider, a model, or both."""
         with self._lock:
-            for kept in (self._pauses, self._rescued, self._prose):
-                kept.forget(provider, model)
+            for memory in (self._pauses, self._rescued, self._prose):
+                memory.forget(provider, model)
 
 
 def _endpoint(key: MemoKey) -> MemoKey:

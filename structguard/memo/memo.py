@@ -70,9 +70,9 @@ class Memo:
         """The URL it was opened by; `memory:` once its store has failed."""
         return self._shared.name
 
-    def tell(self, observer: Observer) -> None:
+    def add_observer(self, observer: Observer) -> None:
         """Let one more observer hear of trouble with the store."""
-        self._shared.tell(observer)
+        self._shared.add_observer(observer)
 
     def look(self, call: Call, verdict: Verdict = "refused") -> Entry | None:
         """

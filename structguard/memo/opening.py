@@ -86,23 +86,23 @@ def _identity(clock: Clock) -> tuple[object, ...]:
     return (id(clock),) if owner is None else (id(owner), clock.__name__)
 
 
-def _open_disk(given: str, observer: Observer, wall: Clock, clock: Clock) -> Memo:
+def _open_disk(directory: str, observer: Observer, wall: Clock, clock: Clock) -> Memo:
     from structguard.memo.disk import DiskStore  # noqa: PLC0415
 
-    path = _expanded(given) if given else default_directory()
+    path = _expanded(directory) if directory else default_directory()
     return _shared(str(path), lambda: DiskStore(path), observer, wall, clock)
 
 
 def _shared(
-    place: str, make: Callable[[], Store], observer: Observer, wall: Clock, clock: Clock
+    address: str, make: Callable[[], Store], observer: Observer, wall: Clock, clock: Clock
 ) -> Memo:
     """The memo that is already open there, or a new one."""
-    key = (place, *_identity(wall), *_identity(clock))
+    key = (address, *_identity(wall), *_identity(clock))
     with _opening:
         memo = _opened.get(key)
         if memo is None:
             memo = Memo(make(), observer=observer, wall=wall, clock=clock)
             _opened[key] = memo
         else:
-            memo.tell(observer)
+            memo.add_observer(observer)
         return memo

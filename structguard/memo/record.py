@@ -31,8 +31,8 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _one_of(words: object) -> Callable[[object], bool]:
-    allowed = get_args(words)
+def _one_of(literal: object) -> Callable[[object], bool]:
+    allowed = get_args(literal)
     return lambda value: isinstance(value, str) and value in allowed
 
 

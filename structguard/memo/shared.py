@@ -47,7 +47,7 @@ class SharedView:
         self._saved: dict[Slot, int] = {}  # spared requests that the store does not know of yet
         self._leased: dict[Slot, tuple[float, float]] = {}  # somebody's, until clock and wall
         self._unsaved: dict[Slot, Entry] = {}  # what the store was too busy to take
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._decoded: dict[str, Entry | None] = {}  # what was read last: texts seldom change
         self._renew_locks()
 
@@ -63,7 +63,7 @@ class SharedView:
         """Whether anything here may wait."""
         return self._store.blocking
 
-    def tell(self, observer: Observer) -> None:
+    def add_observer(self, observer: Observer) -> None:
         """Let one more observer hear of trouble with the store."""
         if observer not in self._observers:
             self._observers.append(observer)
@@ -135,9 +135,9 @@ class SharedView:
         """Forget the chosen entries, everywhere; how many they were."""
         with self._io:
             self.refresh()
-            gone = [entry for entry in self.view if chosen(entry)]
-            self._drop(gone)
-            return len(gone)
+            dropped = [entry for entry in self.view if chosen(entry)]
+            self._drop(dropped)
+            return len(dropped)
 
     def entries(self) -> list[Entry]:
         """Everything there is now, with this process's counts."""
@@ -155,8 +155,8 @@ class SharedView:
                 return False
             now = self._wall()
             left = self._do(lambda store: store.lease(entry.id, seconds, now), 0.0)
-            lasts = left or min(seconds, MAX_LEASE)
-            self._leased[entry.slot] = (self._clock() + lasts, now + lasts)
+            duration = left or min(seconds, MAX_LEASE)
+            self._leased[entry.slot] = (self._clock() + duration, now + duration)
             return left == 0.0
 
     def close(self) -> None:
@@ -184,9 +184,9 @@ class SharedView:
             self._store = MemoryStore({entry.id: entry.to_json() for entry in self.view})
             self._unread = self._dirty = False
             self._unsaved.clear()
-        if failure.reason in self._told:
+        if failure.reason in self._reported:
             return
-        self._told.add(failure.reason)
+        self._reported.add(failure.reason)
         for observer in self._observers:
             observer(
                 MemoTrouble(
@@ -203,7 +203,7 @@ class SharedView:
         except StoreFailure as failure:
             self._fail(failure)
             return
-        self._told.clear()  # it works: the next time it fails is news
+        self._reported.clear()  # it works: the next time it fails is news
         if texts is not None:
             self._take(texts, stamp)
 
@@ -213,43 +213,43 @@ class SharedView:
             text: known[text] if text in known else Entry.from_json(text) for text in texts.values()
         }
         entries = (entry for entry in self._decoded.values() if entry is not None)
-        gone = self.view.fill([*entries, *self._unsaved.values()])
+        evicted = self.view.fill([*entries, *self._unsaved.values()])
         self._stamp = object() if stamp is None else stamp  # there was no store: now there is
         with self._counting:
             self._saved = {slot: n for slot, n in self._saved.items() if self.view.at(slot)}
             self._leased = {slot: t for slot, t in self._leased.items() if self.view.at(slot)}
-        self._drop(gone)
+        self._drop(evicted)
 
     def _keep(self, entry: Entry, replaceable: Callable[[Entry], bool]) -> bool:
         """Put an entry into view and store, unless the store has one that is not replaceable."""
         before = self.view.at(entry.slot)
-        gone = self.view.put(entry if before is None else before.renewed(entry))
+        evicted = self.view.put(entry if before is None else before.renewed(entry))
         try:
-            first, kept = self._claim(entry, replaceable)
+            first, stored = self._claim(entry, replaceable)
         except StoreFailure as failure:
             self._fail(failure)
             if not failure.lasting:
                 self._unsaved[entry.slot] = entry
             return before is None
-        self.view.put(kept)
-        self._drop(gone)
+        self.view.put(stored)
+        self._drop(evicted)
         return first
 
     def _claim(self, entry: Entry, replaceable: Callable[[Entry], bool]) -> tuple[bool, Entry]:
         """Whether we were first, and what the store holds now."""
-        found: str | None = None
+        expected: str | None = None
         while True:
-            current = None if found is None else Entry.from_json(found)
+            current = None if expected is None else Entry.from_json(expected)
             if current is not None and not replaceable(current):
                 return False, current
-            kept = entry if current is None else current.renewed(entry)
-            seen = self._store.swap(entry.id, found, kept.to_json())
-            if seen == found:
+            merged = entry if current is None else current.renewed(entry)
+            actual = self._store.swap(entry.id, expected, merged.to_json())
+            if actual == expected:
                 if current is not None:  # a probe has just ended
                     self._leased.pop(entry.slot, None)
                     self._store.release(entry.id)
-                return current is None, kept
-            found = seen
+                return current is None, merged
+            expected = actual
 
     def _drop(self, entries: Sequence[Entry]) -> None:
         if not entries:
@@ -257,8 +257,8 @@ class SharedView:
         with self._counting:
             for entry in entries:
                 self.view.drop(entry.slot)
-                for kept in (self._saved, self._leased, self._unsaved):
-                    kept.pop(entry.slot, None)
+                for table in (self._saved, self._leased, self._unsaved):
+                    table.pop(entry.slot, None)
         self._do(lambda store: store.drop([entry.id for entry in entries]), 0)
 
     def _flush_due(self, now: float) -> bool:
@@ -276,14 +276,14 @@ class SharedView:
 
     def _add_saved(self, entry: Entry, count: int, store: Store) -> None:
         current: Entry | None = entry
-        found: str | None = entry.to_json()
+        expected: str | None = entry.to_json()
         while current is not None:
             counted = replace(current, saved=current.saved + count)
-            seen = store.swap(entry.id, found, counted.to_json())
-            if seen == found:
+            actual = store.swap(entry.id, expected, counted.to_json())
+            if actual == expected:
                 self.view.put(counted)
                 return
-            found, current = seen, None if seen is None else Entry.from_json(seen)
+            expected, current = actual, None if actual is None else Entry.from_json(actual)
 
     # --- forks ---------------------------------------------------------------------------------
 

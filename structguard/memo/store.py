@@ -141,9 +141,9 @@ def _seconds_left(text: str, now: float) -> float:
     except (ValueError, RecursionError):
         return 0.0
     fields = as_mapping(loaded) or {}
-    taken, seconds = fields.get("taken"), fields.get("seconds")
-    if not isinstance(taken, int | float) or not isinstance(seconds, int | float):
+    since, seconds = fields.get("taken"), fields.get("seconds")
+    if not isinstance(since, int | float) or not isinstance(seconds, int | float):
         return 0.0
-    if not taken - STEP_BACK <= now:
+    if not since - STEP_BACK <= now:
         return 0.0
-    return max(0.0, taken + min(seconds, MAX_LEASE) - now)
+    return max(0.0, since + min(seconds, MAX_LEASE) - now)

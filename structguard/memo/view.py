@@ -91,34 +91,34 @@ class View:
 
     def fill(self, entries: Iterable[Entry]) -> list[Entry]:
         """Replace everything at once."""
-        fresh = View(limit=self._limit, schemas=self._schemas)
-        gone: list[Entry] = []
+        view = View(limit=self._limit, schemas=self._schemas)
+        evicted: list[Entry] = []
         for entry in sorted(entries, key=lambda entry: entry.confirmed):
-            gone += fresh.put(entry)
-        self._slots, self._pairs = fresh._slots, fresh._pairs
-        return gone
+            evicted += view.put(entry)
+        self._slots, self._pairs = view._slots, view._pairs
+        return evicted
 
     def _shrink(self, entry: Entry) -> list[Entry]:
-        gone: list[Entry] = []
+        evicted: list[Entry] = []
         if entry.schema:
             digests = list(self._of_pair(entry.pair))
-            gone += digests[: max(0, len(digests) - self._schemas)]
-        if len(self._slots) - len(gone) > self._limit:
-            gone.append(next(other for other in self._slots.values() if other not in gone))
-        for other in gone:
+            evicted += digests[: max(0, len(digests) - self._schemas)]
+        if len(self._slots) - len(evicted) > self._limit:
+            evicted.append(next(other for other in self._slots.values() if other not in evicted))
+        for other in evicted:
             self.drop(other.slot)
-        return gone
+        return evicted
 
     def _of_pair(self, pair: tuple[str, str]) -> Iterator[Entry]:
         """A pair's entries that know one schema, the oldest first."""
-        held = (
+        entries_ = (
             entry
             for facets in self._pairs[pair].values()
             for entries in facets.values()
             for entry in entries
             if entry.schema
         )
-        return iter(sorted(held, key=lambda entry: entry.confirmed))
+        return iter(sorted(entries_, key=lambda entry: entry.confirmed))
 
 
 def _fitting(entries: tuple[Entry, ...], key: MemoKey) -> Entry | None:

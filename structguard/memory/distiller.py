@@ -11,9 +11,9 @@ from structguard.memory.lessons import (
     Lesson,
     LessonReader,
     accepted,
+    answer_instructions,
     lesson_of,
     schema,
-    words,
 )
 from structguard.memory.parts import clip, conversation
 from structguard.observe import log_events
@@ -58,7 +58,9 @@ def distiller(
         if not episodes:
             return Skip("the cluster is empty")
         data = ["Episodes:", *(_line(episode, limits) for episode in episodes)]
-        return Ask(conversation(prompt, words(limits, procedure=procedure), data), check)
+        return Ask(
+            conversation(prompt, answer_instructions(limits, procedure=procedure), data), check
+        )
 
     def check(value: object) -> Read | Rejection:
         return lesson_of(value, limits, procedure=procedure)

@@ -100,7 +100,7 @@ def accepted() -> Mapping[str, object]:
     }
 
 
-def words(limits: DistillLimits, *, procedure: bool) -> str:
+def answer_instructions(limits: DistillLimits, *, procedure: bool) -> str:
     """What the prompt says about the answer's form."""
     lesson = (
         "Answer with one line:\n"
@@ -176,7 +176,7 @@ def _unescaped(text: str) -> str:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    return [part for piece in text.split(separator) if (part := piece.strip())]
+    return [part for item in text.split(separator) if (part := item.strip())]
 
 
 def _step(text: str) -> dict[str, object]:
@@ -217,37 +217,37 @@ def _over(name: str, text: str, most: int) -> str:
     return f"{name}_too_long" if len(text) > most else ""
 
 
-def _tags(given: object, limits: DistillLimits) -> tuple[tuple[str, ...], list[Rejected]]:
+def _tags(items: object, limits: DistillLimits) -> tuple[tuple[str, ...], list[Rejected]]:
     """Tags in lower case, each once, within the limits; and those that were dropped."""
-    kept: dict[str, None] = {}
+    tags: dict[str, None] = {}
     bad: list[Rejected] = []
-    for item in as_sequence(given) or ():
+    for item in as_sequence(items) or ():
         tag = (plain(item) or "").lower()
         if not tag:
             bad.append(rejected(item, "malformed"))
         elif len(tag) > limits.tag:
             bad.append(rejected(tag, "tag_too_long"))
-        elif tag not in kept and len(kept) >= limits.tags:
+        elif tag not in tags and len(tags) >= limits.tags:
             bad.append(rejected(tag, "cap_exceeded"))
         else:
-            kept[tag] = None
-    return tuple(kept), bad
+            tags[tag] = None
+    return tuple(tags), bad
 
 
 def _procedure_of(half: object, limits: DistillLimits, bad: list[Rejected]) -> Procedure | str:
     """The procedure, or the typed reason why it cannot be kept."""
     fields = as_mapping(half) or {}
-    given = as_sequence(fields.get("steps"))
+    items = as_sequence(fields.get("steps"))
     activation = plain(fields.get("activation"))
-    if given is None or activation is None:
+    if items is None or activation is None:
         return "malformed"
     if fault := _over("activation", activation, limits.activation):
         return f"procedure_{fault}"
-    if len(given) < limits.least_steps:
+    if len(items) < limits.least_steps:
         return "too_few_steps"
-    if len(given) > limits.most_steps:
+    if len(items) > limits.most_steps:
         return "too_many_steps"
-    steps = _steps(given, limits)
+    steps = _steps(items, limits)
     if isinstance(steps, str):
         return steps
     tags, dropped = _tags(fields.get("tags"), limits)
@@ -255,9 +255,9 @@ def _procedure_of(half: object, limits: DistillLimits, bad: list[Rejected]) -> P
     return Procedure(activation, steps, tags)
 
 
-def _steps(given: Sequence[object], limits: DistillLimits) -> tuple[Step, ...] | str:
+def _steps(items: Sequence[object], limits: DistillLimits) -> tuple[Step, ...] | str:
     steps: list[Step] = []
-    for item in given:
+    for item in items:
         fields = as_mapping(item) or {}
         description = plain(fields.get("description")) or ""
         tool = fields.get("tool_hint")

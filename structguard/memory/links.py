@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from structguard.events import Observer
-from structguard.memory.lists import Lines, list_schema, listed, taken
+from structguard.memory.lists import Lines, accepted_parts, lax_list_schema, list_schema
 from structguard.memory.parts import clip, conversation
 from structguard.observe import log_events
 from structguard.reading import Read
@@ -68,11 +68,11 @@ def schema(limits: LinkLimits) -> JsonSchema:
     return list_schema(limits.name, "links", fields, most=limits.schema_links)
 
 
-ACCEPTED = listed("links")
+ACCEPTED = lax_list_schema("links")
 """What an answer must fit: one bad link must not cost the others."""
 
 
-def words(limits: LinkLimits) -> str:
+def answer_instructions(limits: LinkLimits) -> str:
     """What the prompt says about the answer's form."""
     return (
         f"Answer with at most {limits.links} lines, one relation each, from one id to another:\n"
@@ -124,9 +124,9 @@ def link_generator(
             return link if isinstance(link, str) else _surplus(link, kept, limits)
 
         def check(value: object) -> Read | Rejection:
-            return taken(value, "links", judge, verb="link")
+            return accepted_parts(value, "links", judge, verb="link")
 
-        return Ask(conversation(prompt, words(limits), data), check)
+        return Ask(conversation(prompt, answer_instructions(limits), data), check)
 
     options = Options(
         name="link-gen",

@@ -37,7 +37,7 @@ def list_schema(name: str, key: str, fields: Mapping[str, object], *, most: int)
     )
 
 
-def listed(key: str) -> Mapping[str, object]:
+def lax_list_schema(key: str) -> Mapping[str, object]:
     """A lax schema for a list under this key, a bare list, or kind none: parts are judged one by one."""
     return {
         "anyOf": [
@@ -49,7 +49,7 @@ def listed(key: str) -> Mapping[str, object]:
 
 
 def parts_of(value: object, key: str) -> Sequence[object]:
-    """The parts of an answer that fits `listed(key)`; empty when it says that there are none."""
+    """The parts of an answer that fits `lax_list_schema(key)`; empty when it says that there are none."""
     answer = as_mapping(value)
     if answer is None:
         return as_sequence(value) or ()
@@ -81,7 +81,7 @@ class Lines:
         return Read({"kind": self._key, self._key: parts}) if parts else NOTHING
 
 
-def taken(
+def accepted_parts(
     value: object, key: str, judge: Callable[[object, Sequence[T]], T | str], *, verb: str
 ) -> Read | Rejection:
     """

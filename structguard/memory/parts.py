@@ -31,10 +31,10 @@ def clip(text: str, characters: int) -> str:
     return line if len(line) <= characters else line[: characters - 1].rstrip() + "…"
 
 
-def conversation(prompt: str, words: str, data: Sequence[str]) -> list[Message]:
+def conversation(prompt: str, form: str, data: Sequence[str]) -> list[Message]:
     """System text (the prompt, then the words on the format) and one user message of lines."""
     return [
-        Message(role="system", content=f"{prompt}\n\n{words}"),
+        Message(role="system", content=f"{prompt}\n\n{form}"),
         Message(role="user", content="\n".join(data)),
     ]
 

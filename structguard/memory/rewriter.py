@@ -56,7 +56,7 @@ def schema(limits: RewriteLimits) -> JsonSchema:
     )
 
 
-def words(limits: RewriteLimits) -> str:
+def answer_instructions(limits: RewriteLimits) -> str:
     """What the prompt says about the answer's form."""
     return (
         f"Answer with exactly one line of at most {limits.characters} characters:\n"
@@ -182,7 +182,7 @@ def rewriter(
             "Last message:",
             clip(message, limits.message),
         ]
-        return Ask(conversation(prompt, words(limits), data), check)
+        return Ask(conversation(prompt, answer_instructions(limits), data), check)
 
     def check(value: object) -> Read | Rejection:
         text = plain((as_mapping(value) or {}).get(limits.key))

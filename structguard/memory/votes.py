@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from structguard.events import Observer
-from structguard.memory.lists import Lines, list_schema, listed, taken
+from structguard.memory.lists import Lines, accepted_parts, lax_list_schema, list_schema
 from structguard.memory.parts import clip, conversation
 from structguard.observe import log_events
 from structguard.reading import Read
@@ -63,11 +63,11 @@ def schema(limits: VoteLimits) -> JsonSchema:
     return list_schema(limits.name, "votes", fields, most=limits.schema_votes)
 
 
-ACCEPTED = listed("votes")
+ACCEPTED = lax_list_schema("votes")
 """What an answer must fit: one bad vote must not cost the others."""
 
 
-def words(limits: VoteLimits) -> str:
+def answer_instructions(limits: VoteLimits) -> str:
     """What the prompt says about the answer's form."""
     return (
         f"Answer with at most {limits.votes} lines, one vote each, kind and id as listed:\n"
@@ -85,8 +85,12 @@ def _part_of(line: str) -> Mapping[str, object] | None:
     found = _VOTE.fullmatch(line)
     if found is None:
         return None
-    way, kind, number = found.groups()
-    return {"target_kind": kind, "target_id": int(number), "direction": 1 if way == "UP" else -1}
+    direction, kind, number = found.groups()
+    return {
+        "target_kind": kind,
+        "target_id": int(number),
+        "direction": 1 if direction == "UP" else -1,
+    }
 
 
 _READER = Lines("votes", "(?:UP|DOWN)VOTE", _part_of)
@@ -127,9 +131,9 @@ def vote_runner(
             return _allowed(vote, kept, allowed, limits) if vote else "malformed"
 
         def check(value: object) -> Read | Rejection:
-            return taken(value, "votes", judge, verb="vote on")
+            return accepted_parts(value, "votes", judge, verb="vote on")
 
-        return Ask(conversation(prompt, words(limits), data), check)
+        return Ask(conversation(prompt, answer_instructions(limits), data), check)
 
     options = Options(
         name="vote",

@@ -39,12 +39,12 @@ def log_events(event: ev.Event, /) -> None:
     """Write one event to the `structguard` logger."""
     if isinstance(event, ev.RefusalSkipped) and not _log.isEnabledFor(logging.DEBUG):
         return  # one a call that the memo helps: its text would be most of what it costs
-    level, text = _told(event)
+    level, text = _described(event)
     if _log.isEnabledFor(level):
         _log.log(level, "%s", text, extra={"structguard_event": event})
 
 
-def _told(event: ev.Event) -> tuple[int, str]:
+def _described(event: ev.Event) -> tuple[int, str]:
     match event:
         case (
             ev.RefusalRemembered()

@@ -115,18 +115,18 @@ class Call:
         self.failed += 1
         if not fault.retryable or self.failed >= self.attempts:
             return None
-        asked = fault.failure.retry_after
-        if asked is not None and asked > self.retry.retry_after_cap:
+        retry_after = fault.failure.retry_after
+        if retry_after is not None and retry_after > self.retry.retry_after_cap:
             return None
         backoff = min(self.retry.backoff * 2 ** (self.failed - 1), self.retry.backoff_cap)
-        pause = max(asked or 0.0, backoff * (1.0 - jitter / 2.0))
+        pause = max(retry_after or 0.0, backoff * (1.0 - jitter / 2.0))
         return pause if pause < self.left() else None
 
 
 def _concealed(failure: Failure, headers: Mapping[str, str]) -> Failure:
     """The failure without the call's own credential, which some endpoints repeat in any words."""
-    held = [value.rpartition(" ")[2] for name, value in headers.items() if _SECRET.search(name)]
-    secrets = [secret for secret in held if len(secret) >= _LEAST]
+    values = [value.rpartition(" ")[2] for name, value in headers.items() if _SECRET.search(name)]
+    secrets = [secret for secret in values if len(secret) >= _LEAST]
 
     def clean(text: str) -> str:
         for secret in secrets:

@@ -113,7 +113,7 @@ async def ask_all(
     Whoever turns the key down, or does not answer at all, is asked nothing more.
     """
     results: list[Result] = []
-    for question in (one for one in _APIS if one.api in providers):
+    for question in (question for question in _APIS if question.api in providers):
         results.append(await _ask(providers, question, model, progress))
         last = results[-1]
         if last.kind in _HOPELESS or (last.kind is not None and last.status is None):
@@ -123,7 +123,7 @@ async def ask_all(
         await _ask(providers, question, model, progress, served[0]) for question in _rest(served)
     ]
     if not served:
-        results += [Result(one.name, results[0].api, "not asked") for one in _QUESTIONS]
+        results += [Result(question.name, results[0].api, "not asked") for question in _QUESTIONS]
     return results
 
 
@@ -172,12 +172,12 @@ async def _reply(provider: Provider, request: Request, question: Question) -> Co
 
 def _failed(question: Question, api: ProbeApi, error: ProviderError) -> Result:
     refused = error.refusal is not None or error.kind is Kind.UNSUPPORTED_API
-    said = error.refusal.evidence if error.refusal else error.message.partition(": ")[2]
+    reason = error.refusal.evidence if error.refusal else error.message.partition(": ")[2]
     return Result(
         question.name,
         api,
         "refused" if refused else "error",
-        f"{error.kind.value}: {said}",
+        f"{error.kind.value}: {reason}",
         requests=error.requests,
         refusal=error.refusal,
         kind=error.kind,
@@ -190,15 +190,15 @@ def _judged(question: Question, api: ProbeApi, reply: Completion) -> Result:
     if reply.usage is not None:
         result.input_tokens = reply.usage.input or 0
         result.output_tokens = reply.usage.output or 0
-    shown = f"{reply.text[:60]!r}" if reply.text else "an empty answer"
+    excerpt = f"{reply.text[:60]!r}" if reply.text else "an empty answer"
     called = bool(reply.tool_calls)
     if question.tools and not called and question.format is None:
-        result.verdict, result.detail = "ignored", f"no tool was called: {shown}"
+        result.verdict, result.detail = "ignored", f"no tool was called: {excerpt}"
     elif question.format is not None and not called and not _fits(question, reply.text):
         cut = ", cut at the token limit" if reply.finish == "length" else ""
-        result.verdict, result.detail = "ignored", f"not the JSON asked for: {shown}{cut}"
+        result.verdict, result.detail = "ignored", f"not the JSON asked for: {excerpt}{cut}"
     elif not reply.answered:
-        result.verdict, result.detail = "error", shown
+        result.verdict, result.detail = "error", excerpt
     return result
 
 
@@ -215,7 +215,7 @@ def _fits(question: Question, text: str) -> bool:
 def serving(results: Sequence[Result]) -> list[ProbeApi]:
     """The APIs over which the model answered."""
     names = {question.name for question in _APIS}
-    return [one.api for one in results if one.name in names and one.verdict == "yes"]
+    return [result.api for result in results if result.name in names and result.verdict == "yes"]
 
 
 def entries(

@@ -79,11 +79,11 @@ class Credentials:
         return {**outgoing.headers, **await self._current(rejected)}
 
     async def _current(self, rejected: Headers | None) -> Headers:
-        seen = self._round
+        round_ = self._round
         if self._fresh(rejected):
             return self._headers or {}
         async with self._locks.get():
-            if self._round != seen and self._failure is not None:
+            if self._round != round_ and self._failure is not None:
                 raise Unauthorised(str(self._failure)) from self._failure
             if not self._fresh(rejected):
                 await self._renew()
@@ -91,15 +91,15 @@ class Credentials:
 
     def _fresh(self, rejected: Headers | None) -> bool:
         """Whether the held credential may be used: not run out, and not the one just turned down."""
-        held = self._headers
-        if held is None or self._clock() >= self._good_until:
+        headers = self._headers
+        if headers is None or self._clock() >= self._good_until:
             return False
-        return rejected is None or any(rejected.get(name) != held[name] for name in held)
+        return rejected is None or any(rejected.get(name) != headers[name] for name in headers)
 
     async def _renew(self) -> None:
         self._failure = None
         try:
-            given = await self._fetch()
+            fetched = await self._fetch()
         except ProviderError:
             raise
         except Exception as error:
@@ -107,7 +107,7 @@ class Credentials:
             raise self._failure from error
         finally:
             self._round += 1
-        credential = Credential(token=given) if isinstance(given, str) else given
+        credential = Credential(token=fetched) if isinstance(fetched, str) else fetched
         scheme: Headers = self._scheme(credential.token) if credential.token else {}
         self._headers = {**scheme, **credential.headers}
         life = credential.expires_in
@@ -117,5 +117,5 @@ class Credentials:
 
 def digest(headers: Headers) -> str:
     """16 hex characters that tell two credentials apart and give neither away."""
-    kept = sorted((name.lower(), value) for name, value in headers.items())
-    return hashlib.sha256(repr(kept).encode()).hexdigest()[:16]
+    ordered = sorted((name.lower(), value) for name, value in headers.items())
+    return hashlib.sha256(repr(ordered).encode()).hexdigest()[:16]

@@ -42,18 +42,17 @@ async def embed(
     content: Mapping[str, object],
     decode: Callable[[bytes, Headers], Embeddings],
     *,
-    given: str | Sequence[str],
+    count: int,
     model: str,
     timeout: float | None,  # noqa: ASYNC109  the call's budget, as in Request
     user: str | None = None,
 ) -> Embeddings:
-    """The call every provider's `embed` is; a reply must hold one vector for each text given."""
-    wanted = len(texts(given))
+    """The call every provider's `embed` is; `count` texts went out, so many vectors must come."""
 
     def matched(raw: bytes, headers: Headers) -> Embeddings:
         reply = decode(raw, headers)
-        if len(reply.vectors) != wanted:
-            raise bad(raw, f"the reply holds {len(reply.vectors)} embeddings for {wanted} texts")
+        if len(reply.vectors) != count:
+            raise bad(raw, f"the reply holds {len(reply.vectors)} embeddings for {count} texts")
         return reply
 
     request = Request(messages=(), model=model, timeout=timeout, user=user)
@@ -74,10 +73,11 @@ async def openai_embed(
     timeout: float | None,  # noqa: ASYNC109  the call's budget, as in Request
 ) -> Embeddings:
     """`embed` over OpenAI's endpoint; optional fields are only in the body when set."""
+    inputs = texts(given)
     optional = {"dimensions": dimensions, "user": user}
     body = {
         "model": model,
-        "input": texts(given),
+        "input": inputs,
         "encoding_format": encoding,
         **{name: value for name, value in optional.items() if value is not None},
     }
@@ -87,7 +87,7 @@ async def openai_embed(
         url,
         body,
         _openai_reply,
-        given=given,
+        count=len(inputs),
         model=model,
         timeout=timeout,
         user=user,
@@ -101,10 +101,10 @@ def texts(given: str | Sequence[str]) -> list[str]:
     Raises:
         ValueError: none at all.
     """
-    listed = [given] if isinstance(given, str) else list(given)
-    if not listed:
+    result = [given] if isinstance(given, str) else list(given)
+    if not result:
         raise ValueError("nothing to embed: give a text or a list of texts")
-    return listed
+    return result
 
 
 def _openai_reply(raw: bytes, headers: Headers) -> Embeddings:
@@ -119,15 +119,15 @@ def _openai_reply(raw: bytes, headers: Headers) -> Embeddings:
     items = [as_mapping(item) for item in as_sequence(body.get("data")) or ()]
     if not items or None in items:
         raise bad(raw, "the reply holds no embeddings")
-    placed = sorted(
-        (_index(item, place), vector_of(item.get("embedding"), raw))
-        for place, item in enumerate(items)
+    ordered = sorted(
+        (_index(item, position), vector_of(item.get("embedding"), raw))
+        for position, item in enumerate(items)
         if item is not None
     )
     usage = as_mapping(body.get("usage"))
     model = body.get("model")
     return Embeddings(
-        vectors=tuple(vector for _, vector in placed),
+        vectors=tuple(vector for _, vector in ordered),
         model=model if isinstance(model, str) else None,
         usage=None if usage is None else _usage(usage),
     )
@@ -178,9 +178,9 @@ def bad(raw: bytes, message: str) -> BadReply:
     return BadReply(Failure(status=200, body=raw.decode("utf-8", "replace"), message=message))
 
 
-def _index(item: Mapping[str, object], place: int) -> int:
+def _index(item: Mapping[str, object], position: int) -> int:
     index = item.get("index")
-    return index if isinstance(index, int) else place
+    return index if isinstance(index, int) else position
 
 
 def _usage(usage: Mapping[str, object]) -> Usage:

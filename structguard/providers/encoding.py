@@ -22,25 +22,25 @@ def encoded(call: Call, route: Route) -> tuple[Format | None, bytes]:
         ProviderError: the wire cannot carry the request.
     """
     try:
-        asked = sendable_format(call.request, call.format, route.options)
+        sent_format = sendable_format(call.request, call.format, route.options)
         body = route.wire.encode_request(
-            call.request, format=asked, stream=call.stream, options=route.options
+            call.request, format=sent_format, stream=call.stream, options=route.options
         )
     except Unencodable as error:
         raise call.inline(Kind.INVALID_REQUEST, error.message, {"param": error.param}) from error
-    return asked, written(call, body)
+    return sent_format, written(call, body)
 
 
 def facts_of(request: Request, api: Api, options: WireOptions, *, stream: bool) -> RequestFacts:
     """What a request carries as it is sent; a format that is left out for tools it does not."""
-    given = as_format(request.response_format)
+    format_ = as_format(request.response_format)
     try:
-        asked = sendable_format(request, given, options)
+        sent_format = sendable_format(request, format_, options)
     except Unencodable:  # the call itself will say so
-        asked = given
-    kind: FormatKind = "json_schema" if isinstance(asked, JsonSchema) else "json_object"
+        sent_format = format_
+    kind: FormatKind = "json_schema" if isinstance(sent_format, JsonSchema) else "json_object"
     return RequestFacts(
-        sent=None if asked is None else kind,
+        sent=None if sent_format is None else kind,
         tools=bool(request.tools),
         stream=stream,
         reasoning=is_reasoning(request, options),

@@ -147,9 +147,9 @@ class Engine:
         if 200 <= response.status < 300:
             return seen("healthy", f"HTTP {response.status}")
         failure = wire.failure(response.status, response.headers, raw, now=self.wall())
-        told = call.error(fault_of(wire, failure))
+        message = call.error(fault_of(wire, failure)).message
         limping = response.status == 429 or response.status >= 500
-        return seen("degraded" if limping else "unhealthy", told.message)
+        return seen("degraded" if limping else "unhealthy", message)
 
     async def post(
         self,
@@ -211,7 +211,7 @@ class Engine:
             if other is not None:
                 outcome = await self._over(call, other, send)
                 if not isinstance(outcome, Fault):
-                    async with _kept([outcome]):
+                    async with _closing_on_error([outcome]):
                         await self.router.learned(call, other, first)
                     return outcome
                 outcome = replace(outcome, cause=outcome.cause or BadReply(first.failure))
@@ -226,7 +226,7 @@ class Engine:
             return await self._over(call, route, send)
         raised: Exception | None = None
         done: list[T | Fault] = []
-        async with _kept(done), anyio.create_task_group() as group:
+        async with _closing_on_error(done), anyio.create_task_group() as group:
             group.start_soon(renewal)
             try:
                 done.append(await self._over(call, route, send))
@@ -238,8 +238,8 @@ class Engine:
         return done[0]
 
     async def _over(self, call: Call, route: Route, send: Send[T]) -> T | Fault:
-        asked, body = encoded(call, route)
-        return await self._attempts(call, route.url, lambda: send(call, route, asked, body))
+        sent_format, body = encoded(call, route)
+        return await self._attempts(call, route.url, lambda: send(call, route, sent_format, body))
 
     async def _attempts(
         self, call: Call, url: str, send: Callable[[], Awaitable[T | Fault]]
@@ -305,12 +305,12 @@ class Engine:
 
 
 @asynccontextmanager
-async def _kept(held: Sequence[object]) -> AsyncGenerator[None]:
+async def _closing_on_error(streams: Sequence[object]) -> AsyncGenerator[None]:
     """Close the opened streams among `held` if what is done meanwhile is cancelled or fails."""
     try:
         yield
     except BaseException:
-        for one in held:
-            if isinstance(one, Events):
-                await one.aclose()
+        for stream in streams:
+            if isinstance(stream, Events):
+                await stream.aclose()
         raise

@@ -46,9 +46,9 @@ class Sender(Protocol):
 
 
 async def whole(
-    sender: Sender, call: Call, route: Route, asked: Format | None, body: bytes
+    sender: Sender, call: Call, route: Route, sent_format: Format | None, body: bytes
 ) -> Completion | Fault:
-    """The whole reply; `asked` is the format that the body carries."""
+    """The whole reply; `sent_format` is what the body carries."""
     try:
         response = await sender.send(call, "POST", route.url, body)
         raw = await response.aread()
@@ -56,16 +56,18 @@ async def whole(
         # Half a reply is no reply: that it was cut says no more than that the network broke.
         return fault_of(route.wire, replace(error.failure, truncated=False), error)
     if not 200 <= response.status < 300:
-        return _refused(sender, call, route, asked, response, raw)
+        return _refused(sender, call, route, sent_format, response, raw)
     try:
-        reply = route.wire.decode_reply(raw, response.headers, format=asked, options=route.options)
+        reply = route.wire.decode_reply(
+            raw, response.headers, format=sent_format, options=route.options
+        )
     except BadReply as error:
-        return _judged(call, route, asked, error.failure, error)
-    return _signed(sender.id, call, asked, reply)
+        return _judged(call, route, sent_format, error.failure, error)
+    return _signed(sender.id, call, sent_format, reply)
 
 
 async def opened(
-    sender: Sender, call: Call, route: Route, asked: Format | None, body: bytes
+    sender: Sender, call: Call, route: Route, sent_format: Format | None, body: bytes
 ) -> Events | Fault:
     """A stream that gave its first event; closed again on every other way out."""
     try:
@@ -73,7 +75,7 @@ async def opened(
     except ExchangeFailed as error:
         return fault_of(route.wire, error.failure, error)
     try:
-        outcome = await _begun(sender, call, route, asked, response)
+        outcome = await _begun(sender, call, route, sent_format, response)
     except BaseException:
         await response.aclose()
         raise
@@ -83,25 +85,27 @@ async def opened(
 
 
 async def _begun(
-    sender: Sender, call: Call, route: Route, asked: Format | None, response: Response
+    sender: Sender, call: Call, route: Route, sent_format: Format | None, response: Response
 ) -> Events | Fault:
     try:
         if not 200 <= response.status < 300:
             raw = await response.aread()
-            return _refused(sender, call, route, asked, response, raw)
-        decoder = route.wire.open_stream(response.headers, format=asked, options=route.options)
+            return _refused(sender, call, route, sent_format, response, raw)
+        decoder = route.wire.open_stream(
+            response.headers, format=sent_format, options=route.options
+        )
         events = Events(
             response,
             decoder,
             sender.feed(decoder),
-            finish=lambda reply: _signed(sender.id, call, asked, reply),
+            finish=lambda reply: _signed(sender.id, call, sent_format, reply),
             fail=lambda failure: _raised(call, route, failure),
         )
         await events.start()
     except ExchangeFailed as error:
         return fault_of(route.wire, error.failure, error)
     except BadReply as error:
-        return _judged(call, route, asked, error.failure, error)
+        return _judged(call, route, sent_format, error.failure, error)
     return events
 
 
@@ -126,33 +130,40 @@ def redirect_of(wire: Wire, response: Response, failure: Failure) -> Fault | Non
 
 
 def _refused(
-    sender: Sender, call: Call, route: Route, asked: Format | None, response: Response, raw: bytes
+    sender: Sender,
+    call: Call,
+    route: Route,
+    sent_format: Format | None,
+    response: Response,
+    raw: bytes,
 ) -> Fault:
     """Any status but 2xx."""
     now = sender.wall()
     failure = route.wire.failure(response.status, response.headers, raw, now=now)
     moved = redirect_of(route.wire, response, failure)
-    return moved or _judged(call, route, asked, failure, None)
+    return moved or _judged(call, route, sent_format, failure, None)
 
 
 def _judged(
     call: Call,
     route: Route,
-    asked: Format | None,
+    sent_format: Format | None,
     failure: Failure,
     cause: BaseException | None,
 ) -> Fault:
     fault = fault_of(route.wire, failure, cause)
-    return replace(fault, refusal=_refusal(call, route, asked, failure))
+    return replace(fault, refusal=_refusal(call, route, sent_format, failure))
 
 
-def _refusal(call: Call, route: Route, asked: Format | None, failure: Failure) -> Refusal | None:
-    if asked is None or failure.status is None:
+def _refusal(
+    call: Call, route: Route, sent_format: Format | None, failure: Failure
+) -> Refusal | None:
+    if sent_format is None or failure.status is None:
         return None
     return detect_refusal(
         failure.status,
         failure.body,
-        sent="json_schema" if isinstance(asked, JsonSchema) else "json_object",
+        sent="json_schema" if isinstance(sent_format, JsonSchema) else "json_object",
         api=route.wire.API,
         tools=bool(call.request.tools),
         stream=call.stream,
@@ -165,9 +176,9 @@ def _raised(call: Call, route: Route, failure: Failure) -> ProviderError:
     return call.error(fault_of(route.wire, failure))
 
 
-def _signed(provider: str, call: Call, asked: Format | None, reply: Completion) -> Completion:
+def _signed(provider: str, call: Call, sent_format: Format | None, reply: Completion) -> Completion:
     """The reply with who gave it and what it cost; a format that was left out is not enforced."""
-    left_out = call.format is not None and asked is None
+    left_out = call.format is not None and sent_format is None
     enforced = False if left_out else reply.enforced
     return signed(reply, provider=provider, requests=call.requests, enforced=enforced)
 

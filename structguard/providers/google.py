@@ -125,8 +125,8 @@ class Google(BaseProvider):
         read_network(common, base_url or BASE_URL)
         if key is not None or location is None:
             return cls(key, base_url=base_url, **common)
-        said = read(env, "GOOGLE_CREDENTIALS")
-        info = None if said is None else account_info(said)
+        credentials = read(env, "GOOGLE_CREDENTIALS")
+        info = None if credentials is None else account_info(credentials)
         return cls(
             location=location,
             project=read(env, "GOOGLE_CLOUD_PROJECT") or project_of(info),
@@ -146,14 +146,15 @@ class Google(BaseProvider):
         """One vector a text. Raises ProviderError."""
         name = model.removeprefix("models/")
         verb = "predict" if self._vertex else "batchEmbedContents"
-        body = (_predict if self._vertex else _batch)(listed(texts), name, dimensions)
+        inputs = listed(texts)
+        body = (_predict if self._vertex else _batch)(inputs, name, dimensions)
         return await embed(
             self._engine,
             generate_content,
             join(self._url, f"/models/{quote(name, safe='')}:{verb}"),
             body,
             _predicted if self._vertex else _embedded,
-            given=texts,
+            count=len(inputs),
             model=name,
             timeout=timeout,
         )
@@ -167,8 +168,8 @@ def _vertex_url(location: str, project: str | None, key: str | None) -> str:
     if not project:
         raise ValueError("Vertex needs a project: pass project, or set GOOGLE_CLOUD_PROJECT")
     host = "aiplatform" if location == "global" else f"{location}-aiplatform"
-    place = f"projects/{quote(project, safe='')}/locations/{quote(location, safe='')}"
-    return f"https://{host}.googleapis.com/v1/{place}/publishers/google"
+    parent = f"projects/{quote(project, safe='')}/locations/{quote(location, safe='')}"
+    return f"https://{host}.googleapis.com/v1/{parent}/publishers/google"
 
 
 def _models_url(url: str) -> str:
@@ -204,9 +205,9 @@ def _predicted(raw: bytes, headers: Headers) -> Embeddings:
 def _vectors(raw: bytes, headers: Headers, key: str, inner: str | None) -> Embeddings:
     del headers
     items = as_sequence(mapping_of(raw).get(key)) or ()
-    held = [as_mapping(item) or {} for item in items]
+    entries = [as_mapping(item) or {} for item in items]
     if inner is not None:
-        held = [as_mapping(item.get(inner)) or {} for item in held]
-    if not held:
+        entries = [as_mapping(item.get(inner)) or {} for item in entries]
+    if not entries:
         raise bad(raw, "the reply holds no embeddings")
-    return Embeddings(vectors=tuple(vector_of(item.get("values"), raw) for item in held))
+    return Embeddings(vectors=tuple(vector_of(item.get("values"), raw) for item in entries))

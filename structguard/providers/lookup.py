@@ -126,10 +126,10 @@ class Lookup:
             )
 
 
-def _choice(listed: frozenset[str] | None) -> Listed:
-    if not listed:  # absent, or it says nothing
+def _choice(paths: frozenset[str] | None) -> Listed:
+    if not paths:  # absent, or it says nothing
         return "chat"
-    known = {_PATHS[path] for path in listed if path in _PATHS}
+    known = {_PATHS[path] for path in paths if path in _PATHS}
     if not known:
         return "neither"
     return "responses" if known == {"responses"} else "chat"
@@ -158,10 +158,10 @@ async def _listed(response: Response) -> Models:
 
 def _endpoints(item: Mapping[str, object]) -> tuple[str, frozenset[str]] | None:
     """One item's id and endpoints; None for an item without a string id or a list of endpoints."""
-    name, listed = item.get("id"), as_sequence(item.get("supported_endpoints"))
-    if not isinstance(name, str) or listed is None:
+    name, endpoints = item.get("id"), as_sequence(item.get("supported_endpoints"))
+    if not isinstance(name, str) or endpoints is None:
         return None
-    return name, frozenset(_path(one) for one in listed if isinstance(one, str))
+    return name, frozenset(_path(endpoint) for endpoint in endpoints if isinstance(endpoint, str))
 
 
 def _path(spelling: str) -> str:

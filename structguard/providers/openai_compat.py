@@ -186,7 +186,7 @@ def _checked_models(
     models: Mapping[str, ModelOptions], endpoints: Endpoints, explicit: Api | None
 ) -> Mapping[str, ModelOptions]:
     """Refuse what would fail at the first call: an unknown API, a Responses URL nobody can derive."""
-    named = [checked_api(said.api, f"api of model {name!r}") for name, said in models.items()]
-    if "responses" in (explicit, *named):
+    apis = [checked_api(options.api, f"api of model {name!r}") for name, options in models.items()]
+    if "responses" in (explicit, *apis):
         endpoints.url("responses", "model")
     return dict(models)

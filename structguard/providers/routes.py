@@ -207,12 +207,12 @@ class ApiRouter:
         return Route(wire=self.wires[api], url=url, options=self._options(model))
 
     def _options(self, model: str) -> WireOptions:
-        said = self.models.get(model)
-        return self.options if said is None or said.options is None else said.options
+        options = self.models.get(model)
+        return self.options if options is None or options.options is None else options.options
 
     def _named(self, model: str) -> Api | None:
-        said = self.models.get(model)
-        own = None if said is None else checked_api(said.api, f"api of model {model!r}")
+        options = self.models.get(model)
+        own = None if options is None else checked_api(options.api, f"api of model {model!r}")
         return own or self.explicit
 
     def _learned(self, model: str) -> Api | None:

@@ -92,7 +92,7 @@ class Events:
     async def _read(self) -> None:
         """One piece of the body, or its end."""
         try:
-            piece = await anext(self._pieces)
+            chunk = await anext(self._pieces)
         except StopAsyncIteration:
             self._close_decoder()
             return
@@ -100,7 +100,7 @@ class Events:
             self._cut(error)
             return
         try:
-            self._ready.extend(self._feed(piece))
+            self._ready.extend(self._feed(chunk))
         except BadReply as error:
             self._over, self._pending = True, error
             return

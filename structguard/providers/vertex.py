@@ -88,8 +88,8 @@ class VertexToken:
         if info is None:
             return cast("GoogleCredentials", self._given)
         module, maker = _LOADERS[str(info["type"])]
-        made = getattr(importlib.import_module(module).Credentials, maker)
-        return cast("GoogleCredentials", made(dict(info), scopes=_SCOPES))
+        factory = getattr(importlib.import_module(module).Credentials, maker)
+        return cast("GoogleCredentials", factory(dict(info), scopes=_SCOPES))
 
 
 def _life(expiry: dt.datetime | None) -> float | None:

@@ -42,14 +42,14 @@ def draft_of(schema: Mapping[str, object]) -> str:
     Raises:
         ValueError: a dialect nobody here knows.
     """
-    named = schema.get("$schema")
-    if named is None:
+    dialect = schema.get("$schema")
+    if dialect is None:
         return DEFAULT
-    address = named.partition("://")[2].rstrip("#") if isinstance(named, str) else ""
+    address = dialect.partition("://")[2].rstrip("#") if isinstance(dialect, str) else ""
     draft = DRAFTS.get(address)
     if draft is None:
         raise ValueError(
-            f"the JSON Schema is written in an unknown dialect at /$schema: {named!r}; known are"
+            f"the JSON Schema is written in an unknown dialect at /$schema: {dialect!r}; known are"
             f" drafts {', '.join(dict.fromkeys(DRAFTS.values()))} of json-schema.org"
         )
     return draft
@@ -71,13 +71,13 @@ def check_references(schema: Mapping[str, object], draft: str) -> None:
         "Resolver[object]", registry.resolver_with_root(specification.create_resource(schema))
     )
     waiting: list[tuple[object, Resolver[object]]] = [(schema, root)]
-    seen: dict[int, _Part] = {}
+    visited: dict[int, _Part] = {}
     while waiting:
         contents, outer = waiting.pop()
         mapping = as_mapping(contents)
-        if mapping is None or id(mapping) in seen:
+        if mapping is None or id(mapping) in visited:
             continue
-        part = seen[id(mapping)] = _Part(mapping, [*_in_place(mapping)])
+        part = visited[id(mapping)] = _Part(mapping, [*_in_place(mapping)])
         resource = specification.create_resource(mapping)
         resolver = outer if mapping is schema else outer.in_subresource(resource)
         for keyword, reference in _references_of(mapping):
@@ -88,9 +88,9 @@ def check_references(schema: Mapping[str, object], draft: str) -> None:
             part.in_place.append(target.contents)
             waiting.append((target.contents, target.resolver))
         waiting += [(inner.contents, resolver) for inner in resource.subresources()]
-    for endless, why in _endless(seen):
-        place = pointer(_path_to(schema, endless))
-        raise ValueError(f"the JSON Schema at {place} {why}, so checking would never end")
+    for endless, why in _endless(visited):
+        location = pointer(_path_to(schema, endless))
+        raise ValueError(f"the JSON Schema at {location} {why}, so checking would never end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +163,11 @@ def _references_of(part: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 def _nowhere(
     schema: Mapping[str, object], part: Mapping[str, object], keyword: str, reference: str
 ) -> str:
-    place = pointer((*_path_to(schema, part), keyword))
+    location = pointer((*_path_to(schema, part), keyword))
     if reference.startswith("#"):
-        return f"the JSON Schema refers to {reference!r} at {place}, and nothing is there"
+        return f"the JSON Schema refers to {reference!r} at {location}, and nothing is there"
     return (
-        f"the JSON Schema refers to {reference!r} at {place}; nothing is fetched from the network:"
+        f"the JSON Schema refers to {reference!r} at {location}; nothing is fetched from the network:"
         " put that schema under $defs"
     )
 

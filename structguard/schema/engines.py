@@ -99,16 +99,16 @@ _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d*,?\d*\}|.", re.DOTALL)
 def _repeats_twice(pattern: object) -> bool:
     groups = [False]  # does each open one hold a repetition or a choice
     closed = False  # the token before closed one that does
-    for piece in _PIECE.findall(pattern) if isinstance(pattern, str) else ():
-        repeats = piece in {"*", "+"} or (len(piece) > 2 and piece[0] == "{")
+    for atom in _PIECE.findall(pattern) if isinstance(pattern, str) else ():
+        repeats = atom in {"*", "+"} or (len(atom) > 2 and atom[0] == "{")
         if repeats and closed:
             return True
-        closed = piece == ")" and groups[-1]
-        if piece == "(":
+        closed = atom == ")" and groups[-1]
+        if atom == "(":
             groups.append(False)
-        elif piece == ")" and len(groups) > 1:
+        elif atom == ")" and len(groups) > 1:
             groups[-2:] = [groups[-2] or groups[-1]]
-        elif repeats or piece == "|":
+        elif repeats or atom == "|":
             groups[-1] = True
     return False
 
@@ -126,8 +126,8 @@ def _keywords(
             continue
         for keyword, inner in part.items():
             yield part, keyword, inner
-            named = as_mapping(inner) if keyword in _NAMES else None
-            waiting += (inner,) if named is None else named.values()
+            children = as_mapping(inner) if keyword in _NAMES else None
+            waiting += (inner,) if children is None else children.values()
 
 
 def _never(_value: object) -> bool:
@@ -161,12 +161,12 @@ def compile_fast(
         return None
     try:
         engine.meta.validate(schema)
-        made = getattr(engine, _CLASSES[draft])(
+        compiled = getattr(engine, _CLASSES[draft])(
             schema, validate_formats=formats, retriever=_refuse_to_fetch
         )
     except Exception:  # noqa: BLE001  whatever it is, jsonschema names the fault, or finds none
         return None
-    return cast("Compiled", made)
+    return cast("Compiled", compiled)
 
 
 def _refuse_to_fetch(address: str) -> object:
@@ -174,10 +174,10 @@ def _refuse_to_fetch(address: str) -> object:
 
 
 def compile_slow(schema: Mapping[str, object], draft: str, *, formats: bool) -> Compiled:
-    made = _reference_class(draft)
-    checker = made.FORMAT_CHECKER if formats else None
+    validator_class = _reference_class(draft)
+    checker = validator_class.FORMAT_CHECKER if formats else None
     registry = import_module("jsonschema_specifications").REGISTRY  # the default one would fetch
-    return cast("Compiled", made(schema, registry=registry, format_checker=checker))
+    return cast("Compiled", validator_class(schema, registry=registry, format_checker=checker))
 
 
 def _reference_class(draft: str) -> Any:
@@ -199,11 +199,11 @@ def fault_of(schema: Mapping[str, object], draft: str) -> Fault | None:
 
 def broken(fault: Fault) -> str:
     """The sentence that names the place of a schema's fault, and what may help."""
-    place = pointer(tuple(fault.absolute_path))
+    location = pointer(tuple(fault.absolute_path))
     hint = ""
     if fault.validator == "format" and find_spec("jsonschema_rs") is None:
         hint = " for Python; jsonschema-rs may read it: pip install 'structguard[fast]'"
-    return f"the JSON Schema is broken at {place}: {in_short(fault.message)}{hint}"
+    return f"the JSON Schema is broken at {location}: {in_short(fault.message)}{hint}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,14 +23,14 @@ def over_limits(schema: Mapping[str, object]) -> Iterator[tuple[Path, str]]:
     """The documented sizes, each counted over the whole schema."""
     properties = values = characters = 0
     for path, part, level in _parts(schema):
-        named = as_mapping(part.get("properties")) or {}
+        names = as_mapping(part.get("properties")) or {}
         enum = as_sequence(part.get("enum")) or ()
         texts = [value for value in (*enum, part.get("const")) if isinstance(value, str)]
         definitions = as_mapping(part.get("$defs")) or {}
-        properties += len(named)
+        properties += len(names)
         values += len(enum)
-        characters += sum(map(len, (*named, *definitions, *texts)))
-        if level == _DEEPEST + 1 and named:
+        characters += sum(map(len, (*names, *definitions, *texts)))
+        if level == _DEEPEST + 1 and names:
             yield path, (f"objects may be nested {_DEEPEST} levels deep")
         if len(enum) > _LONG_ENUM[0] and sum(map(len, texts)) > _LONG_ENUM[1]:
             yield path, (f"{len(enum)} values may hold {_LONG_ENUM[1]:,} characters")

@@ -62,10 +62,10 @@ def as_format(given: object) -> Format | None:
 @lru_cache(maxsize=_KEPT)
 def _format_of_packed(packed: bytes) -> Format | None:
     """A format read once: the same caller asks with the same dict again and again."""
-    made = _format_of_dict(unpack(packed))
-    if isinstance(made, JsonSchema):
-        object.__setattr__(made, "packed", fingerprint(made.schema))
-    return made
+    format_ = _format_of_dict(unpack(packed))
+    if isinstance(format_, JsonSchema):
+        object.__setattr__(format_, "packed", fingerprint(format_.schema))
+    return format_
 
 
 def _format_of_dict(spec: Mapping[str, object]) -> Format | None:
@@ -108,8 +108,8 @@ def _format_of_type(given: object) -> JsonSchema:
     try:
         return _schema_of_type(_key(given))
     except Exception as error:  # a type's own hooks and annotations may raise anything
-        what, why = in_short(repr(given)), in_short(str(error))
-        raise TypeError(f"no JSON Schema can be made from {what}: {why}") from error
+        name, why = in_short(repr(given)), in_short(str(error))
+        raise TypeError(f"no JSON Schema can be made from {name}: {why}") from error
 
 
 def adapter(source: object) -> TypeAdapter[object]:

@@ -70,11 +70,11 @@ def strictify(schema: Mapping[str, object]) -> Strictified:
 def advise(schema: Mapping[str, object]) -> str:
     """One line on what strict mode would have against the schema; "" when it has nothing."""
     result = strictify(schema)
-    told = [*result.problems, *result.changes]
-    if not told:
+    notes = [*result.problems, *result.changes]
+    if not notes:
         return ""
-    more = f" (+{len(told) - 3} more)" if len(told) > 3 else ""
-    steps = "; ".join(f"{problem.why} ({pointer(problem.path)})" for problem in told[:3])
+    more = f" (+{len(notes) - 3} more)" if len(notes) > 3 else ""
+    steps = "; ".join(f"{problem.why} ({pointer(problem.path)})" for problem in notes[:3])
     return f"For strict mode: {steps}{more}."
 
 
@@ -173,8 +173,8 @@ def _known_keywords(part: Part, path: Path, notes: _Notes) -> Part:
         elif keyword in _IMPOSSIBLE:
             notes.problem(path, _IMPOSSIBLE[keyword])
         elif keyword not in _SILENT and not (keyword in {"then", "else"} and "if" in part):
-            shown = f"'format' {value!r}" if keyword == "format" else f"{keyword!r}"
-            notes.change(path, f"leave out {shown}")
+            name = f"'format' {value!r}" if keyword == "format" else f"{keyword!r}"
+            notes.change(path, f"leave out {name}")
     return fitted
 
 
@@ -241,11 +241,11 @@ def _nullable(part: Part) -> Part:
     if "$ref" in part or "const" in part or "type" not in part:
         return {"anyOf": [part, null]}
     types = [part["type"]] if isinstance(part["type"], str) else as_sequence(part["type"]) or ()
-    made = {**part, "type": list(dict.fromkeys([*types, "null"]))}
+    nullable = {**part, "type": list(dict.fromkeys([*types, "null"]))}
     values = as_sequence(part.get("enum"))
     if values is not None and None not in values:
-        made["enum"] = [*values, None]
-    return made
+        nullable["enum"] = [*values, None]
+    return nullable
 
 
 def _inlined_root(whole: Part, notes: _Notes) -> Part:
@@ -255,8 +255,8 @@ def _inlined_root(whole: Part, notes: _Notes) -> Part:
     while True:
         reference = as_text(inlined.get("$ref")) or ""
         _, holder, name = (*reference.split("/", 2), "", "")[:3]
-        named = as_mapping(whole.get(holder)) if holder in {"$defs", "definitions"} else None
-        target = as_mapping((named or {}).get(name.replace("~1", "/").replace("~0", "~")))
+        definitions = as_mapping(whole.get(holder)) if holder in {"$defs", "definitions"} else None
+        target = as_mapping((definitions or {}).get(name.replace("~1", "/").replace("~0", "~")))
         if target is None or reference in passed:
             break
         passed.add(reference)

@@ -246,21 +246,21 @@ class Subcall(Generic[P, T, D]):
             return self.name
         return self.options.partition.format(name=self.name, session=session)
 
-    def _request(self, what: Request | Messages, session: str | None) -> Request:
+    def _request(self, described: Request | Messages, session: str | None) -> Request:
         """The whole request; what a Request of the describing function says itself stays."""
         partition = self.partition(session)
-        if not isinstance(what, Request):
+        if not isinstance(described, Request):
             return Request(
-                messages=what,
+                messages=described,
                 response_format=self.format,
                 model=self.options.model,
                 timeout=self.options.timeout,
                 partition=partition,
             )
-        wanted = what.response_format
-        return what.derive(
-            response_format=self.format if wanted is None else wanted,
-            model=what.model or self.options.model,
-            timeout=self.options.timeout if what.timeout is None else what.timeout,
-            partition=what.partition or partition,
+        response_format = described.response_format
+        return described.derive(
+            response_format=self.format if response_format is None else response_format,
+            model=described.model or self.options.model,
+            timeout=self.options.timeout if described.timeout is None else described.timeout,
+            partition=described.partition or partition,
         )

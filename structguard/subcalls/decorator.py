@@ -19,7 +19,7 @@ T = TypeVar("T")
 D = TypeVar("D", default=None)
 
 
-class _Asked(TypedDict, total=False):
+class _Options(TypedDict, total=False):
     """What every overload takes; `subcall` itself says what each is."""
 
     reader: Callable[[str], object] | None
@@ -49,7 +49,7 @@ def subcall(
     *,
     schema: type[T],
     otherwise: None = None,
-    **asked: Unpack[_Asked],
+    **options: Unpack[_Options],
 ) -> _Decorator[T, None]: ...
 
 
@@ -58,7 +58,7 @@ def subcall(
     *,
     schema: type[T],
     otherwise: D,
-    **asked: Unpack[_Asked],
+    **options: Unpack[_Options],
 ) -> _Decorator[T, D]: ...
 
 
@@ -67,7 +67,7 @@ def subcall(
     *,
     schema: Mapping[str, object] | JsonSchema | JsonObject | None = None,
     otherwise: None = None,
-    **asked: Unpack[_Asked],
+    **options: Unpack[_Options],
 ) -> _Decorator[object, None]: ...
 
 
@@ -76,7 +76,7 @@ def subcall(
     *,
     schema: Mapping[str, object] | JsonSchema | JsonObject | None = None,
     otherwise: D,
-    **asked: Unpack[_Asked],
+    **options: Unpack[_Options],
 ) -> _Decorator[object, D]: ...
 
 

@@ -311,5 +311,5 @@ def value_for(
     """What an obedient model answers: the given value, else a sample of the schema it was shown."""
     if given is not None:
         return given
-    shown = schema if schema is not None else schema_in(body)
-    return {"answer": "blue heron"} if shown is None else sample(shown)
+    wanted_schema = schema if schema is not None else schema_in(body)
+    return {"answer": "blue heron"} if wanted_schema is None else sample(wanted_schema)

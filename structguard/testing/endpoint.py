@@ -119,8 +119,8 @@ class RefusingEndpoint:
     def count(self, model: str | None = None, *, status: int | None = None) -> int:
         """How many requests arrived, of one model or with one status if told."""
         return sum(
-            model in (None, asked.model) and status in (None, asked.status)
-            for asked in self.requests
+            model in (None, request.model) and status in (None, request.status)
+            for request in self.requests
         )
 
     def clear(self) -> None:
@@ -171,7 +171,7 @@ class RefusingEndpoint:
             reply = self._reply(ask)
         else:
             reply = _models(path) if content is None else _no_such(path, body)
-        asked = Asked(
+        request = Asked(
             path=path,
             headers={k.lower(): v for k, v in headers if k.lower() not in _SECRET},
             body=body or {},
@@ -181,7 +181,7 @@ class RefusingEndpoint:
             reply="".join(reply.pieces)[:_SHOWN],
         )
         with self._lock:
-            self._requests.append(asked)
+            self._requests.append(request)
         if reply.transport == "slow":
             self._stopping.wait(self.delay)
         return reply
@@ -212,13 +212,13 @@ class RefusingEndpoint:
             return _error(400, str(error))
         canned = self._canned(behaviour, ask)
         if canned is not None:
-            return _refused(canned, ask, behaviour.transport)
+            return _refused_reply(canned, ask, behaviour.transport)
         accepted = behaviour.accepted if ask.sent is not None else None
-        said = (accepted or behaviour.says or self._answer)(ask)
+        content = (accepted or behaviour.says or self._answer)(ask)
         with self._lock:
             self._served += 1
             number = self._served
-        return _spoken(said, ask, number, behaviour.transport)
+        return _accepted_reply(content, ask, number, behaviour.transport)
 
     def _canned(self, behaviour: Behaviour, ask: Ask) -> Canned | None:
         if behaviour.fails is not None:
@@ -243,20 +243,20 @@ def _schema_of(body: Mapping[str, object]) -> Mapping[str, object] | None:
     return as_mapping(holder.get("schema"))
 
 
-def _spoken(said: Said, ask: Ask, number: int, transport: Transport) -> Reply:
+def _accepted_reply(content: Said, ask: Ask, number: int, transport: Transport) -> Reply:
     if not ask.stream:
-        whole = (chat_reply if ask.api == "chat" else response_reply)(said, ask.model, number)
+        whole = (chat_reply if ask.api == "chat" else response_reply)(content, ask.model, number)
         return Reply(200, "application/json", (json.dumps(whole),), transport=transport)
     if ask.api == "chat":
         options = as_mapping(ask.body.get("stream_options")) or {}
         usage = options.get("include_usage") is True
-        events = chat_events(said, ask.model, number, usage=usage)
+        events = chat_events(content, ask.model, number, usage=usage)
     else:
-        events = response_events(said, ask.model, number)
+        events = response_events(content, ask.model, number)
     return Reply(200, "text/event-stream", tuple(events), streamed=True, transport=transport)
 
 
-def _refused(canned: Canned, ask: Ask, transport: Transport) -> Reply:
+def _refused_reply(canned: Canned, ask: Ask, transport: Transport) -> Reply:
     body = canned.body.replace("FORMAT", ask.sent or "json_schema")
     if ask.api == "responses":
         body = body.replace("response_format", "text.format")

@@ -123,11 +123,11 @@ def _array(schema: Mapping[str, object], root: Mapping[str, object], depth: int)
     heads = list(as_sequence(schema.get("prefixItems")) or ())
     least = schema.get("minItems", 0)
     least = int(least) if isinstance(least, int | float) else 0
-    wanted = max(least, len(heads), 0 if depth >= _DEEPEST or "items" not in schema else 1)
+    count = max(least, len(heads), 0 if depth >= _DEEPEST or "items" not in schema else 1)
     most = schema.get("maxItems")
-    wanted = min(wanted, int(most)) if isinstance(most, int | float) else wanted
-    rest = [schema.get("items")] * max(0, wanted - len(heads))
-    return [_first(part, root, depth + 1) for part in [*heads, *rest][:wanted]]
+    count = min(count, int(most)) if isinstance(most, int | float) else count
+    rest = [schema.get("items")] * max(0, count - len(heads))
+    return [_first(part, root, depth + 1) for part in [*heads, *rest][:count]]
 
 
 def _text(schema: Mapping[str, object], _root: Mapping[str, object], _depth: int) -> object:

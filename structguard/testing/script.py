@@ -135,14 +135,14 @@ class Script:
         """The next outcome as the steps of a stream."""
         await anyio.lowlevel.checkpoint()
         self.requests.append(request)
-        asked = len(self.requests)
-        if asked > len(self.outcomes):
+        number = len(self.requests)
+        if number > len(self.outcomes):
             raise ScriptOver(
-                f"{self.id!r} was asked {asked} times and has {len(self.outcomes)} outcomes to play;"
+                f"{self.id!r} was asked {number} times and has {len(self.outcomes)} outcomes to play;"
                 f" the last request asked for {request.model or 'no model'!r}, format"
-                f" {_asked(request) or 'none'}"
+                f" {_sent_format(request) or 'none'}"
             )
-        outcome = self.outcomes[asked - 1]
+        outcome = self.outcomes[number - 1]
         if callable(outcome):
             played = outcome(request)
             outcome = await played if inspect.isawaitable(played) else played
@@ -162,15 +162,15 @@ class Script:
             case _:
                 return step
 
-    def _error(self, given: Failure, request: Request, name: Operation) -> ProviderError:
-        failure = _with_facts(given)
+    def _error(self, failure_: Failure, request: Request, name: Operation) -> ProviderError:
+        failure = _with_facts(failure_)
         return operation(name, request, self.id, observer=self._observer).from_failure(
             failure,
             chat.classify,
             refusal=detect_refusal(
                 failure.status,
                 failure.body,
-                sent=_asked(request),
+                sent=_sent_format(request),
                 api=self._api,
                 tools=bool(request.tools),
                 stream=name == "stream",
@@ -181,7 +181,7 @@ class Script:
     def _signed(self, reply: Completion, request: Request) -> Completion:
         """What a provider adds to a reply, where the script does not say it."""
         enforced = reply.enforced
-        if enforced is None and _asked(request) is not None:
+        if enforced is None and _sent_format(request) is not None:
             enforced = True
         return replace(
             reply,
@@ -191,10 +191,10 @@ class Script:
         )
 
 
-def _asked(request: Request) -> FormatKind | None:
+def _sent_format(request: Request) -> FormatKind | None:
     """The format that such a request puts on the wire."""
-    asked = sendable_format(request, as_format(request.response_format), DEFAULTS)
-    return None if asked is None else _SENT[type(asked)]
+    format_ = sendable_format(request, as_format(request.response_format), DEFAULTS)
+    return None if format_ is None else _SENT[type(format_)]
 
 
 def _checked(outcome: Outcome) -> Outcome:
@@ -209,8 +209,8 @@ def _steps(played: object) -> Sequence[Step]:
         case str():
             return _steps(Completion(text=played))
         case Completion():
-            said = [TextDelta(played.text)] if played.text else []
-            return [*said, *map(ToolCalled, played.tool_calls), Finished(played)]
+            deltas = [TextDelta(played.text)] if played.text else []
+            return [*deltas, *map(ToolCalled, played.tool_calls), Finished(played)]
         case Failure() | BaseException():
             return [played]
         case list() | tuple():
@@ -227,8 +227,8 @@ def _steps(played: object) -> Sequence[Step]:
 
 def _with_facts(failure: Failure) -> Failure:
     """The failure with its body and what is read from it, where only one of the two was given."""
-    told = (failure.body, failure.message, failure.code, failure.type, failure.param)
-    if failure.status is None or not any(told):  # nothing to read, and no body to make up
+    facts = (failure.body, failure.message, failure.code, failure.type, failure.param)
+    if failure.status is None or not any(facts):  # nothing to read, and no body to make up
         return failure
     body = failure.body or json.dumps(
         {"error": {"message": failure.message, "code": failure.code, "type": failure.type,

@@ -100,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.transport == "hang_up":
             self.close_connection = True
             return
-        pieces = [piece.encode() for piece in reply.pieces]
+        pieces = [chunk.encode() for chunk in reply.pieces]
         self.send_response(reply.status)
         self.send_header("content-type", reply.content_type)
         for name, value in reply.headers:
@@ -113,8 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.transport == "cut":
             pieces = _half(pieces)
             self.close_connection = True
-        for piece in pieces:
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if reply.streamed else piece)
+        for chunk in pieces:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if reply.streamed else chunk)
             self.wfile.flush()
         if reply.streamed and not self.close_connection:
             self.wfile.write(b"0\r\n\r\n")

@@ -60,10 +60,10 @@ def chat_events(said: Said, model: str, number: int, *, usage: bool = False) -> 
         )
 
     yield chunk({"role": "assistant", "content": ""})
-    for piece in _pieces(said.reasoning):
-        yield chunk({"reasoning_content": piece})
-    for piece in _pieces(said.text):
-        yield chunk({"content": piece})
+    for text in _pieces(said.reasoning):
+        yield chunk({"reasoning_content": text})
+    for text in _pieces(said.text):
+        yield chunk({"content": text})
     yield chunk({}, said.finish, **({"error": said.error} if said.error is not None else {}))
     if usage:
         counts = {"prompt_tokens": 8, "completion_tokens": 8, "total_tokens": 16}
@@ -105,13 +105,13 @@ def response_events(said: Said, model: str, number: int) -> Iterator[str]:
     """The same, as named server-sent events."""
     whole = response_reply(said, model, number)
     begun: Json = {**whole, "status": "in_progress", "error": None, "output": [], "usage": None}
-    told = _Numbered()
-    yield told("response.created", response=begun)
-    yield told("response.in_progress", response=begun)
+    event = _Numbered()
+    yield event("response.created", response=begun)
+    yield event("response.in_progress", response=begun)
     if said.error is None:
         for index, (text, item) in enumerate(_items(said, number)):
-            yield from _item_events(told, index, text, item)
-    yield told(f"response.{whole['status']}", response=whole)
+            yield from _item_events(event, index, text, item)
+    yield event(f"response.{whole['status']}", response=whole)
 
 
 def _status(said: Said) -> str:
@@ -120,24 +120,24 @@ def _status(said: Said) -> str:
     return "incomplete" if said.finish == "length" else "completed"
 
 
-def _item_events(told: _Numbered, index: int, text: str, item: Json) -> Iterator[str]:
+def _item_events(event: _Numbered, index: int, text: str, item: Json) -> Iterator[str]:
     is_message = item["type"] == "message"
-    place: Json = {"item_id": item["id"], "output_index": index}
-    at: Json = {**place, "content_index" if is_message else "summary_index": 0}
+    position: Json = {"item_id": item["id"], "output_index": index}
+    at: Json = {**position, "content_index" if is_message else "summary_index": 0}
     empty: list[Json] = []
     added: Json = {**item, "content" if is_message else "summary": empty}
     if is_message:
         added["status"] = "in_progress"
-    yield told("response.output_item.added", output_index=index, item=added)
+    yield event("response.output_item.added", output_index=index, item=added)
     name = "output_text" if is_message else "reasoning_summary_text"
     part = "content_part" if is_message else "reasoning_summary_part"
-    yield told(f"response.{part}.added", **at, part=_part("", is_message=is_message))
+    yield event(f"response.{part}.added", **at, part=_part("", is_message=is_message))
     extra: Json = {"logprobs": list[Json]()} if is_message else {}
-    for piece in _pieces(text):
-        yield told(f"response.{name}.delta", **at, delta=piece, **extra)
-    yield told(f"response.{name}.done", **at, text=text, **extra)
-    yield told(f"response.{part}.done", **at, part=_part(text, is_message=is_message))
-    yield told("response.output_item.done", output_index=index, item=item)
+    for fragment in _pieces(text):
+        yield event(f"response.{name}.delta", **at, delta=fragment, **extra)
+    yield event(f"response.{name}.done", **at, text=text, **extra)
+    yield event(f"response.{part}.done", **at, part=_part(text, is_message=is_message))
+    yield event("response.output_item.done", output_index=index, item=item)
 
 
 def _part(text: str, *, is_message: bool) -> Json:

@@ -58,7 +58,7 @@ def test_the_log_is_given_back_as_it_was(played: list[scenes.Scene]) -> None:
     del played
     logger = logging.getLogger("structguard")
     assert logger.propagate
-    assert not [handler for handler in logger.handlers if type(handler).__name__ == "Ears"]
+    assert not [handler for handler in logger.handlers if type(handler).__name__ == "Capture"]
 
 
 def arguments(**given: bool) -> argparse.Namespace:

@@ -308,8 +308,8 @@ def test_a_path_under_a_file_cannot_be_a_store(tmp_path: Path, ears: Ears) -> No
 def test_trouble_is_told_to_every_observer_once(place: Path, ears: Ears) -> None:
     memo = Memo(DiskStore(place), observer=ears)
     second = Ears()
-    memo.tell(second)
-    memo.tell(second)
+    memo.add_observer(second)
+    memo.add_observer(second)
     memo.remember(entry())
     overwrite(place)
     memo.refresh()

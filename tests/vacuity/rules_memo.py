@@ -112,8 +112,8 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "renewal-is-no-first-writing",
         "shared",
-        "return current is None, kept",
-        "return True, kept",
+        "return current is None, merged",
+        "return True, merged",
         "test_memo.py::test_renewing_an_expired_entry_is_no_first_writing",
     ),
     _rule(
@@ -126,8 +126,8 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "on-disk-before-remember-returns",
         "shared",
-        "            seen = self._store.swap(entry.id, found, kept.to_json())",
-        "            seen = found",
+        "            actual = self._store.swap(entry.id, expected, merged.to_json())",
+        "            actual = expected",
         "test_disk.py::test_another_memo_on_the_directory_knows_what_was_written",
     ),
     _rule(
@@ -140,7 +140,7 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "a-clock-set-back-ends-a-lease",
         "store",
-        "    if not taken - STEP_BACK <= now:\n        return 0.0\n",
+        "    if not since - STEP_BACK <= now:\n        return 0.0\n",
         "",
         "test_processes.py::test_a_clock_set_back_does_not_make_a_lease_eternal",
     ),
@@ -168,8 +168,8 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "fresh-stamps-are-not-trusted",
         "disk",
-        "seen.st_mtime_ns, seen.st_size, settled)",
-        "seen.st_mtime_ns, seen.st_size)",
+        "info.st_mtime_ns, info.st_size, settled)",
+        "info.st_mtime_ns, info.st_size)",
         "test_disk.py::test_a_file_written_a_moment_ago_is_looked_at_again",
     ),
     _rule(
@@ -231,7 +231,7 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "trouble-is-told-once",
         "shared",
-        "        self._told.add(failure.reason)\n",
+        "        self._reported.add(failure.reason)\n",
         "",
         "test_faults.py::test_a_locked_store_is_told_once_and_written_when_it_is_free",
     ),

@@ -35,8 +35,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "providers: a format left out for tools is told as sent",
         ENCODING,
-        "asked = sendable_format(request, given, options)",
-        "asked = given",
+        "sent_format = sendable_format(request, format_, options)",
+        "sent_format = format_",
         _tests("openai_compat", "what_a_request_carries_as_it_is_sent_is_told_beforehand"),
     ),
     Mutation(
@@ -56,14 +56,14 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "providers: Retry-After over its cap is waited out",
         CALL,
-        "if asked is not None and asked > self.retry.retry_after_cap:",
-        "if asked is None and self.retry.retry_after_cap < 0:",
+        "if retry_after is not None and retry_after > self.retry.retry_after_cap:",
+        "if retry_after is None and self.retry.retry_after_cap < 0:",
         _tests("error_path", "a_retry_after_over_the_cap_ends_the_attempts"),
     ),
     Mutation(
         "providers: Retry-After is not honoured",
         CALL,
-        "pause = max(asked or 0.0, backoff",
+        "pause = max(retry_after or 0.0, backoff",
         "pause = max(0.0, backoff",
         _tests("error_path", "a_retry_after_is_waited_out"),
     ),
@@ -98,14 +98,14 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "providers: the detector is not asked",
         EXCHANGE,
-        "return replace(fault, refusal=_refusal(call, route, asked, failure))",
+        "return replace(fault, refusal=_refusal(call, route, sent_format, failure))",
         "return fault",
         _tests("error_path", "a_refused_format_rides_on_the_error_and_is_not_retried"),
     ),
     Mutation(
         "providers: the detector is asked without a format",
         EXCHANGE,
-        "if asked is None or failure.status is None:",
+        "if sent_format is None or failure.status is None:",
         "if failure.status is None:",
         _tests("error_path", "without_a_format_the_same_words_are_no_refusal"),
     ),
@@ -202,7 +202,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "credentials: a failed fetch is tried by all who wait",
         CREDENTIALS,
-        "if self._round != seen and self._failure is not None:",
+        "if self._round != round_ and self._failure is not None:",
         "if self._round == -1 and self._failure is not None:",
         _tests("credentials", "a_callable_that_fails_is_an_authentication_error_for_all_who_wait"),
     ),

@@ -19,7 +19,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         name="schema-endless-references-are-refused",
         file="structguard/schema/dialect.py",
-        old="    for endless, why in _endless(seen):\n",
+        old="    for endless, why in _endless(visited):\n",
         new="    for endless, why in ():\n",
         tests=(f"{_VALIDATE}::test_a_broken_schema_names_its_place",),
     ),
@@ -130,7 +130,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         name="schema-formats-are-asserted-when-asked",
         file="structguard/schema/engines.py",
-        old="made.FORMAT_CHECKER if formats else None",
+        old="validator_class.FORMAT_CHECKER if formats else None",
         new="None",
         tests=(f"{_VALIDATE}::test_formats_are_asserted_only_when_asked",),
     ),

@@ -12,14 +12,14 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         name="testing-a-script-judges-refusals",
         file="structguard/testing/script.py",
-        old="                sent=_asked(request),\n",
+        old="                sent=_sent_format(request),\n",
         new="                sent=None,\n",
         tests=(f"{_SCRIPT}::test_a_refusal_is_judged_as_our_providers_judge_it",),
     ),
     Mutation(
         name="testing-a-script-that-ran-out-says-so",
         file="structguard/testing/script.py",
-        old="        if asked > len(self.outcomes):",
+        old="        if number > len(self.outcomes):",
         new="        if False:",
         tests=(f"{_SCRIPT}::test_running_out_says_what_was_asked",),
     ),
@@ -75,7 +75,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         name="cli-only-the-asked-command-is-imported",
         file="structguard/cli/__init__.py",
-        old="        if name == asked:",
+        old="        if name == chosen:",
         new="        if True:",
         tests=(f"{_CLI}::test_only_the_command_that_is_asked_for_is_imported",),
     ),

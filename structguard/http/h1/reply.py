@@ -79,7 +79,7 @@ class Reply:
         """See `seam.Response.aread`."""
         if self.done and len(self._pieces) == 1:
             return self._pieces.pop()
-        return b"".join([piece async for piece in self])
+        return b"".join([chunk async for chunk in self])
 
     def aiter(self) -> AsyncIterator[bytes]:
         """See `seam.Response.aiter`."""
@@ -97,12 +97,12 @@ class Reply:
             if self.fault is not None:
                 raise self.fault
             await self._news()
-        got = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         pieces.clear()
         self._held = 0
         if self._line is not None:
             self._line.go_on()
-        return got
+        return data
 
     async def aclose(self) -> None:
         """End the connection, unless the reply is whole: then it is free already."""
