@@ -13,23 +13,12 @@ import io
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from types import MappingProxyType
 from typing import cast
 
-COMMANDS: Mapping[str, str] = MappingProxyType(
-    {
-        "demo": "watch a refused call being rescued, remembered and read, on this machine only",
-        "detect": "tell whether an error response refuses the response format",
-        "parse": "extract the JSON value from a model's answer",
-        "memo": "list, forget or add what endpoints are known to refuse",
-        "probe": "find out which formats an endpoint supports",
-        "serve": "run the gateway: an HTTP server that guards clients in any language",
-    }
-)
-"""Every command with its line in the help; one whose module is not installed is not offered."""
+from structguard.cli.command import COMMANDS as COMMANDS
 
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell tells it
 _READER_GONE = 141  # 128 + SIGPIPE

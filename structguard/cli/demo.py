@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from structguard.cli.command import add_command
 from structguard.cli.console import Console, shorten
 from structguard.cli.scenes import Exchange, Scene, play
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+    from structguard.cli.command import Subparsers
 
 _EXAMPLES = """\
 examples:
@@ -35,14 +36,13 @@ exit codes:
 
 def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
-    demo = subparsers.add_parser(
+    demo = add_command(
+        subparsers,
         "demo",
-        help="watch a refused call being rescued, remembered and read, on this machine only",
         description="Start an endpoint on this machine that refuses formats, call it with the openai"
         " client,\nand show step by step what went over the wire, what was remembered and the"
         " parsed value.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=_EXAMPLES,
     )
     demo.add_argument("--json", action="store_true", help="print the result as JSON")
     demo.add_argument("--no-color", action="store_true", help="print no colour, even on a terminal")

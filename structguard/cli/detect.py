@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from structguard.cli.command import add_command
 from structguard.cli.console import error_text
 from structguard.errors import redact
 from structguard.options import Policy
@@ -20,7 +21,7 @@ from structguard.refusal import detect_refusal
 from structguard.types import Refusal, Scope
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+    from structguard.cli.command import Subparsers
 
 _APIS = ("chat", "chat_completions", "responses", "messages", "converse", "generate_content")
 
@@ -60,15 +61,14 @@ _NOTHING = "pass the error on unchanged, after this one request"
 
 def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "detect",
-        help="tell whether an error response refuses the response format",
         description=(
             "Tell whether an error response refuses the response format, which rule says so, and\n"
             "what the guard would do."
         ),
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=_EXAMPLES,
     )
     parser.add_argument(
         "--status", type=int, required=True, help="HTTP status of the error response"

@@ -15,13 +15,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, get_args
 
+from structguard.cli.command import add_command
 from structguard.errors import MissingExtra
 from structguard.events import Event, MemoTrouble
 from structguard.memo import Entry, Memo, endpoint_id, open_memo
 from structguard.types import Api, Flag, FormatKind, Scope
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+    from structguard.cli.command import Subparsers
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -44,12 +45,11 @@ exit codes:
 
 def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
-    memo = subparsers.add_parser(
+    memo = add_command(
+        subparsers,
         "memo",
-        help="list, forget or add what endpoints are known to refuse",
         description="List, forget or add what endpoints are known to refuse.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=_EXAMPLES,
     )
     actions = memo.add_subparsers(dest="action", required=True, metavar="ACTION")
     shared = argparse.ArgumentParser(add_help=False)

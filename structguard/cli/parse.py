@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from structguard.cli.command import add_command
 from structguard.cli.console import Console, error_text
 from structguard.errors import ParseError
 from structguard.reading import ABSTAIN, Parsed, parse
@@ -23,7 +24,7 @@ from structguard.reading.target import Target
 from structguard.types import as_mapping, as_text
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+    from structguard.cli.command import Subparsers
 
 _EXAMPLES = """\
 examples:
@@ -60,16 +61,15 @@ class _WrongInput(ValueError):
 
 def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "parse",
-        help="extract the JSON value from a model's answer",
         description=(
             "Extract the JSON value from a model's answer. Strict JSON is taken as it is, damaged\n"
             "JSON is repaired, and the schema decides between several candidates. Nothing is made\n"
             "up: every part of the value is in the text."
         ),
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=_EXAMPLES,
     )
     parser.add_argument(
         "--schema", metavar="FILE|JSON", help="JSON Schema that the value must match"

@@ -16,6 +16,7 @@ from dataclasses import asdict
 from itertools import count
 from typing import TYPE_CHECKING
 
+from structguard.cli.command import add_command
 from structguard.cli.console import Console
 from structguard.errors import MissingExtra, redact
 from structguard.events import Event
@@ -25,7 +26,7 @@ from structguard.providers import OpenAICompat
 from structguard.providers.capabilities import ProbeApi, Result, ask_all, entries, serving
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
+    from structguard.cli.command import Subparsers
 
 _EXAMPLES = """\
 examples:
@@ -50,12 +51,11 @@ exit codes:
 
 def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "probe",
-        help="find out which formats an endpoint supports",
         description="Find out what an OpenAI-compatible endpoint supports, with at most ten small requests.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=_EXAMPLES,
     )
     parser.add_argument("url", help="base URL of the endpoint, such as http://localhost:11434/v1")
     parser.add_argument("--model", required=True, help="model to test")

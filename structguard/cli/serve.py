@@ -19,12 +19,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from structguard.cli.command import add_command
 from structguard.errors import MissingExtra, redact
 
 if TYPE_CHECKING:
+    from structguard.cli.command import Subparsers
     from structguard.gateway.config import Config
-
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  it has no public name
 
 NEEDED = ("starlette", "uvicorn", "httptools", "aiohappyeyeballs", "orjson", "jsonschema_rs",
           "prometheus_client", "websockets")  # fmt: skip
@@ -43,12 +43,11 @@ exit codes:
 
 def register(subparsers: Subparsers) -> None:
     """Add the command to a parser's commands."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "serve",
-        help="run the gateway: an HTTP server that guards clients in any language",
         description="Run the gateway: an OpenAI-compatible HTTP server that guards clients in any language.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=_EXAMPLES,
     )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--config", metavar="FILE", help="TOML file with the settings")
