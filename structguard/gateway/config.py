@@ -26,41 +26,43 @@ EMBEDDED = "upstream"
 class ProviderConfig:
     """One upstream: `[providers.NAME]`."""
 
-    kind: str = option("openai_compat", "which API it speaks", words=KINDS)
+    kind: str = option("openai_compat", "kind of API", words=KINDS)
     base_url: str = option(
         "",
-        "its base URL, such as https://host/v1, or its whole chat URL, in which {model} is filled in;"
+        "base URL, such as https://host/v1, or the whole chat URL, in which {model} is replaced;"
         " empty: the vendor's own",
     )
     responses_url: str = option(
-        "", "openai_compat: the whole URL of its Responses API, where base_url does not tell it"
+        "", "openai_compat: URL of the Responses API, if it cannot be derived from base_url"
     )
     api: str = option(
-        "", "openai_compat: its wire API; empty: the client's own where it has it, else chat",
+        "", "openai_compat: API to use; empty: the client's own if available, else chat",
         words=("", "chat", "responses"),
     )  # fmt: skip
-    api_key_env: str = option("", "the environment variable that holds its key")
+    api_key_env: str = option("", "environment variable that holds the API key")
     key_header: str = option(
-        BEARER, "openai_compat: the header of its key, sent as a bearer token; in any other header, such"
-        " as Azure's `api-key`, alone",
+        BEARER, "openai_compat: header for the key; `authorization` sends a bearer token, any other header,"
+        " such as Azure's `api-key`, the bare key",
     )  # fmt: skip
     credential: str = option(
-        "own", "`client` sends the client's Authorization instead of a key of ours",
+        "own", "`client` passes on the client's Authorization instead of using api_key_env",
         words=("own", "client"),
     )  # fmt: skip
-    region: str = option("", "bedrock: the AWS region")
-    profile: str = option("", "bedrock: the AWS profile that signs; empty: the usual chain")
-    timeout: float = option(600.0, "seconds a call may take when the client does not say", above=0)
-    attempts: int = option(3, "transport attempts of one call, the first included", above=0)
-    also_statuses: tuple[int, ...] = option(
-        (), "statuses with which it refuses formats, beside 400"
+    region: str = option("", "bedrock: AWS region")
+    profile: str = option("", "bedrock: AWS profile to sign with; empty: botocore's usual chain")
+    timeout: float = option(
+        600.0, "seconds that a call may take if the client sets no limit", above=0
     )
-    reasoning: bool = option(False, "every model of it reasons: no temperature is sent")
-    developer_role: bool = option(False, "it takes the role developer")
-    needs_json_word: bool = option(False, "it wants the word JSON in a prompt that asks for it")
-    format_with_tools: bool = option(True, "it takes a format and tools in one request")
+    attempts: int = option(3, "attempts per call, including the first", above=0)
+    also_statuses: tuple[int, ...] = option(
+        (), "further statuses that may be refusals of a format, such as 500"
+    )
+    reasoning: bool = option(False, "all its models are reasoning models: no temperature is sent")
+    developer_role: bool = option(False, "it accepts the role developer")
+    needs_json_word: bool = option(False, "it requires the word JSON in the prompt")
+    format_with_tools: bool = option(True, "it accepts a format and tools in one request")
     structured: str = option(
-        "native", "`tool` sends a format as a forced tool (anthropic, bedrock)",
+        "native", "`tool` sends the format as a forced tool call (anthropic, bedrock)",
         words=("native", "tool"),
     )  # fmt: skip
     key: str = field(default="", repr=False, metadata={"hidden": True})
@@ -126,15 +128,19 @@ class GuardConfig:
     """What the guard may do: `[guard]`."""
 
     require_enforced: bool = option(False, "raise a refusal instead of sending without the format")
-    expiry: float = option(86400.0, "seconds a remembered refusal lives, ± 10 %", above=0)
-    unnamed: bool = option(False, "also rescue a 400 or 422 that says nothing")
-    ignored_after: int = option(0, "answers in prose after which the schema goes in the prompt too")
+    expiry: float = option(86400.0, "seconds for which a refusal is remembered, ± 10 %", above=0)
+    unnamed: bool = option(False, "also rescue a 400 or 422 that gives no reason")
+    ignored_after: int = option(
+        0, "answers in prose in a row after which the schema is added to the prompt too; 0: never"
+    )
     on_unusable: str = option(
-        "text", "a reply that holds no value for its format: `text` as it came, or `error` (502)",
+        "text", "a reply without a usable value: `text` passes it on as it came, `error` answers 502",
         words=("text", "error"),
     )  # fmt: skip
-    echo_schema: bool = option(False, "echo the schema in text.format, as OpenAI does")
-    memo: str = option("disk:", "where refusals are remembered: disk:PATH, memory:, redis://…")
+    echo_schema: bool = option(False, "return the schema in text.format, as OpenAI does")
+    memo: str = option(
+        "disk:", "where refusals are remembered: disk:, disk:PATH, memory: or redis://…"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,26 +148,28 @@ class LimitsConfig:
     """What a client may cost: `[limits]`."""
 
     body: int = option(20 * 1024 * 1024, "bytes of a request body", above=0)
-    body_seconds: float = option(30.0, "seconds in which a body must have arrived", above=0)
-    head_seconds: float = option(10.0, "seconds in which a head must have arrived", above=0)
-    write_seconds: float = option(60.0, "seconds a client may read nothing of its reply", above=0)
-    idle_seconds: float = option(75.0, "seconds a kept connection waits for a request", above=0)
-    concurrent: int = option(1000, "requests at once in one worker; more get a 429", above=0)
+    body_seconds: float = option(30.0, "seconds in which a request body must arrive", above=0)
+    head_seconds: float = option(10.0, "seconds in which the request headers must arrive", above=0)
+    write_seconds: float = option(
+        60.0, "seconds for which a client may stop reading its reply", above=0
+    )
+    idle_seconds: float = option(75.0, "seconds for which an idle connection is kept open", above=0)
+    concurrent: int = option(1000, "concurrent requests per worker; more get a 429", above=0)
     headers: int = option(100, "header lines of a request", above=0)
-    header_bytes: int = option(32 * 1024, "bytes of all its headers", above=0)
+    header_bytes: int = option(32 * 1024, "bytes of all headers of a request", above=0)
     connections: int = option(1000, "open connections to upstreams", above=0)
     sockets: int = option(10_000, "open WebSockets in one worker", above=0)
-    drain: float = option(30.0, "seconds a stop waits for what is under way", above=0)
+    drain: float = option(30.0, "seconds to wait for running requests when stopping", above=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthConfig:
     """Who may call: `[auth]`."""
 
-    token_hashes: tuple[str, ...] = option((), "SHA-256 of accepted bearer tokens, in hex")
+    token_hashes: tuple[str, ...] = option((), "SHA-256 digests of accepted bearer tokens, in hex")
     token_envs: tuple[str, ...] = option((), "environment variables that hold accepted tokens")
-    failures: int = option(10, "wrong tokens of one address before it gets a 429", above=0)
-    failure_seconds: float = option(60.0, "seconds for which they count", above=0)
+    failures: int = option(10, "wrong tokens from one address before it gets a 429", above=0)
+    failure_seconds: float = option(60.0, "seconds for which wrong tokens count", above=0)
     tokens: tuple[str, ...] = field(default=(), repr=False, metadata={"hidden": True})
 
     @property
@@ -174,33 +182,44 @@ class AuthConfig:
 class StoreConfig:
     """Where responses are kept for previous_response_id: `[store]`."""
 
-    url: str = option("disk:", "disk:PATH, redis://… or memory:, which is one worker's own")
-    expiry: float = option(2_592_000.0, "seconds a response is kept", above=0)
-    limit_bytes: int = option(268_435_456, "bytes of all that is kept; the oldest go", above=0)
+    url: str = option(
+        "disk:",
+        "where responses are stored: disk:, disk:PATH, redis://… or memory: (one worker only)",
+    )
+    expiry: float = option(2_592_000.0, "seconds for which a response is kept", above=0)
+    limit_bytes: int = option(
+        268_435_456, "bytes of all stored responses; the oldest are dropped", above=0
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogConfig:
     """What is written: `[log]`."""
 
-    level: str = option("info", "the least level", words=("debug", "info", "warning", "error"))
-    access: bool = option(True, "one line a request; never a body, never a key")
-    format: str = option("text", "how a line looks", words=("text", "json"))
+    level: str = option(
+        "info", "lowest level that is logged", words=("debug", "info", "warning", "error")
+    )
+    access: bool = option(True, "log one line per request; never a body, never a key")
+    format: str = option("text", "format of the log lines", words=("text", "json"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorsConfig:
     """Browsers: `[cors]`."""
 
-    origins: tuple[str, ...] = option((), "origins that may call; * for every one")
+    origins: tuple[str, ...] = option(
+        (), "origins of web pages that may call the gateway; * for all"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PagesConfig:
     """What operators see: `[pages]`."""
 
-    metrics: bool = option(True, "answer GET /metrics (behind auth, where there is one)")
-    status: bool = option(True, "answer GET / with the status page (behind auth)")
+    metrics: bool = option(True, "serve GET /metrics (with a token, if any is configured)")
+    status: bool = option(
+        True, "serve the status page at GET / (with a token, if any is configured)"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
