@@ -32,6 +32,7 @@ from tests.clients.endpoint import (
     sse,
 )
 from tests.clients.vendors import CONVERSE_PATH, Vendor, converse
+from tests.doubles import ManualClock
 from tests.http.raw import Play, raw_server
 
 CHAT = "/v1/chat/completions"
@@ -75,14 +76,6 @@ class Kept(httpx2.BaseTransport):
         self.inner.close()
 
 
-@dataclass
-class Clock:
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def vendor(httpserver: HTTPServer) -> Vendor:
     return Vendor(httpserver)
@@ -94,8 +87,8 @@ def kept() -> Kept:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock(0.0)
 
 
 def client_of(
@@ -106,7 +99,7 @@ def client_of(
 
 
 @pytest.fixture
-def client(vendor: Vendor, memo: Memo, kept: Kept, clock: Clock) -> Iterator[httpx2.Client]:
+def client(vendor: Vendor, memo: Memo, kept: Kept, clock: ManualClock) -> Iterator[httpx2.Client]:
     with client_of(vendor, memo, kept, clock=clock) as made:
         yield made
 
@@ -406,7 +399,7 @@ def test_a_refusal_inside_a_200_is_rescued(
 
 
 def test_one_number_is_the_budget_of_both_sends(
-    vendor: Vendor, memo: Memo, kept: Kept, clock: Clock
+    vendor: Vendor, memo: Memo, kept: Kept, clock: ManualClock
 ) -> None:
     def reply(body: Json) -> tuple[int, Json]:
         clock.now += 4.0
@@ -421,7 +414,7 @@ def test_one_number_is_the_budget_of_both_sends(
 
 
 def test_a_timeout_set_per_phase_stays_per_phase(
-    client: httpx2.Client, vendor: Vendor, kept: Kept, clock: Clock
+    client: httpx2.Client, vendor: Vendor, kept: Kept, clock: ManualClock
 ) -> None:
     vendor.refuses(NO_FORMAT, chat(VALUE))
     client.post(CHAT, json=ASKED, timeout=httpx2.Timeout(10.0, connect=3.0))
@@ -430,7 +423,7 @@ def test_a_timeout_set_per_phase_stays_per_phase(
 
 
 def test_without_time_for_a_second_send_the_refusal_itself_is_handed_on(
-    vendor: Vendor, memo: Memo, kept: Kept, clock: Clock
+    vendor: Vendor, memo: Memo, kept: Kept, clock: ManualClock
 ) -> None:
     def reply(_: Json) -> tuple[int, Json]:
         clock.now += 9.9

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from tests.clients_gateway.world import Family, Seen, run
+from tests.clients_gateway.support import Family, Seen, run
 
 HEAVY = ["test_families.py", "test_agents.py"]
 collect_ignore = [] if os.environ.get("STRUCTGUARD_CLIENTS") else HEAVY

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients_gateway.world import TREATMENTS, Family, Seen, Wire, models_for
+from tests.clients_gateway.support import TREATMENTS, Family, Seen, Wire, models_for
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients_gateway.world import VALUE, Family, Seen, gateway, play
+from tests.clients_gateway.support import VALUE, Family, Seen, gateway, play
 from tests.gateway.wires import WIRES, Voice, speaking
 
 WORDS = '{"city":"Bonn","n":3}'

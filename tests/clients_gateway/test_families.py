@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.clients_gateway.judging import Case, cases, judge, judge_sockets
-from tests.clients_gateway.world import Family, Seen
+from tests.clients_gateway.support import Family, Seen
 
 FAMILIES = (
     Family(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients_gateway.judging import Case, cases, judge, judge_sockets
-from tests.clients_gateway.world import Family, Seen
+from tests.clients_gateway.support import Family, Seen
 
 OPENAI = Family(
     name="openai-python",

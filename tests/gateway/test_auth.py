@@ -11,22 +11,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from structguard.gateway.auth import Auth, Caller, Token, TooManyFailures, Unauthorized
+from tests.doubles import ManualClock
 
 SECRET, OTHER = "sg-token-one", "sg-token-two"
 PEER = "192.0.2.1"
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def make(clock: Callable[[], float] | None = None, *, failures: int = 3, peers: int = 100) -> Auth:
     tokens = [Token.of_secret("one", SECRET), Token.of_secret("two", OTHER)]
-    return Auth(tokens, failures=failures, window=60.0, peers=peers, clock=clock or Clock())
+    return Auth(tokens, failures=failures, window=60.0, peers=peers, clock=clock or ManualClock())
 
 
 def fail(auth: Auth, times: int, peer: str = PEER) -> None:
@@ -91,7 +84,7 @@ def test_a_password_that_cannot_be_read_is_unauthorized(wrong: str) -> None:
 
 
 def test_too_many_failures_close_a_peer_out_until_the_window_is_over() -> None:
-    clock = Clock()
+    clock = ManualClock()
     auth = make(clock)
     fail(auth, 2)
     clock.now += 20.0
@@ -126,7 +119,7 @@ def test_a_token_that_worked_from_a_peer_before_still_works_there() -> None:
 def test_the_tokens_remembered_as_good_are_few() -> None:
     secrets = [f"token-{number}" for number in range(40)]
     tokens = [Token.of_secret(secret, secret) for secret in secrets]
-    auth = Auth(tokens, failures=1, clock=Clock())
+    auth = Auth(tokens, failures=1, clock=ManualClock())
     for secret in secrets:
         auth.check(f"Bearer {secret}", PEER)
     fail(auth, 1)
@@ -136,7 +129,7 @@ def test_the_tokens_remembered_as_good_are_few() -> None:
 
 
 def test_failures_in_another_window_do_not_add_up() -> None:
-    clock = Clock()
+    clock = ManualClock()
     auth = make(clock)
     for _ in range(5):
         fail(auth, 2)
@@ -200,7 +193,7 @@ def test_two_tokens_never_share_a_scope_and_one_has_the_same_over_restarts() -> 
 
 
 def test_without_tokens_everybody_is_let_in_and_what_is_presented_is_the_scope() -> None:
-    auth = Auth([], clock=Clock())
+    auth = Auth([], clock=ManualClock())
     assert auth.open
     assert not make().open
     assert auth.check(None, PEER) == Caller("", "")

@@ -19,6 +19,7 @@ from structguard.gateway.metrics import BOUNDS, STEP, STEPS, Metrics, share_metr
 from structguard.gateway.numbers import Histogram
 from structguard.observe.prometheus import PrometheusSink
 from structguard.types import Failure, Kind, Refusal, Scope
+from tests.doubles import ManualClock
 
 pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
 
@@ -95,14 +96,6 @@ EVENTS: list[tuple[ev.Event, str]] = [
         'subcalls_failing_total{name="rewriter"}',
     ),
 ]
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def lines(metrics: Metrics) -> dict[str, float]:
@@ -226,7 +219,7 @@ def test_the_page_s_numbers_are_the_counters_sums() -> None:
 
 
 def test_traffic_is_the_last_ten_minutes_by_steps() -> None:
-    clock = Clock()
+    clock = ManualClock()
     metrics = Metrics(clock=clock)
     answer(metrics)
     answer(metrics, 502)

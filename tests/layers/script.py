@@ -1,4 +1,4 @@
-"""A provider that plays outcomes and keeps requests, a clock by hand, and errors by kind."""
+"""A provider that plays outcomes and keeps requests, and errors by kind."""
 
 from __future__ import annotations
 
@@ -32,19 +32,6 @@ STATUSES = {
     Kind.UNAVAILABLE: 503,
     Kind.TIMEOUT: 504,
 }
-
-
-class HandClock:
-    """Monotonic seconds that move only when told."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def pass_(self, seconds: float) -> None:
-        self.now += seconds
 
 
 def failing(kind: Kind, message: str = "", *, own_timeout: bool = False) -> ProviderError:

@@ -22,7 +22,8 @@ from structguard.options import BreakerOptions
 from structguard.providers import Anthropic, Google, OpenAI
 from structguard.service import Provider
 from structguard.types import Completion, Failure, Kind, Request
-from tests.layers.script import ASK, HandClock, Script, failing, named
+from tests.doubles import ManualClock
+from tests.layers.script import ASK, Script, failing, named
 
 DOWN = failing(Kind.UNAVAILABLE, "down")
 GONE = failing(Kind.NOT_FOUND, "no such model")
@@ -32,7 +33,7 @@ class World:
     """A chain over scripts, its clock and its events."""
 
     def __init__(self, *scripts: Script, options: BreakerOptions | None = None) -> None:
-        self.clock = HandClock()
+        self.clock = ManualClock()
         self.events: list[Event] = []
         self.scripts = scripts
         for number, script in enumerate(scripts):
@@ -138,10 +139,10 @@ async def test_a_fallback_that_served_stays_until_cooldown_and_probe_interval_ar
     world = World(Script(DOWN, "again"), Script("second"))
     assert await world.ask() == "second"
     for seconds in (0.0, 29.0, 2.0, 268.0):
-        world.clock.pass_(seconds)
+        world.clock.advance(seconds)
         assert await world.ask() == "second"
     assert world.calls[0] == 1
-    world.clock.pass_(1.0)
+    world.clock.advance(1.0)
     assert await world.ask() == "again"
     assert world.calls[0] == 2
     assert await world.ask() == "again"
@@ -159,9 +160,9 @@ async def test_even_a_single_failure_under_the_threshold_moves_to_the_fallback_t
 async def test_going_away_and_coming_back_is_told_once_each() -> None:
     world = World(Script(DOWN, DOWN, "again"), Script("second"))
     await world.ask()
-    world.clock.pass_(300.0)
+    world.clock.advance(300.0)
     assert await world.ask() == "second"  # the probe failed
-    world.clock.pass_(300.0)
+    world.clock.advance(300.0)
     assert await world.ask() == "again"
     assert named(world.events) == [
         "BreakerOpened",
@@ -182,7 +183,7 @@ async def test_the_ladder_ends_at_its_cap() -> None:
     world = World(Script(DOWN), options=BreakerOptions(cooldowns=(1.0, 2.0)))
     for _ in range(4):
         await world.fails()
-        world.clock.pass_(10.0)
+        world.clock.advance(10.0)
     opened = [event.seconds for event in world.events if isinstance(event, BreakerOpened)]
     assert opened == [1.0, 2.0, 2.0, 2.0]
 
@@ -198,7 +199,7 @@ async def test_when_all_are_cooling_only_the_one_cooling_longest_is_asked() -> N
     world = World(Script(), Script())
 
     def fail(request: Request) -> Completion:
-        world.clock.pass_(1.0)
+        world.clock.advance(1.0)
         raise DOWN
 
     for script in world.scripts:
@@ -222,7 +223,7 @@ async def test_an_override_that_fails_gives_way_to_the_links_after_it_then_to_th
 ):
     world = World(Script(DOWN, "first"), Script(DOWN, "second"), Script("third", DOWN))
     assert await world.ask() == "third"
-    world.clock.pass_(100.0)
+    world.clock.advance(100.0)
     assert await world.ask() == "second"
     assert world.calls == [1, 2, 2]
     assert named(world.events).count("LinkAway") == 1
@@ -305,12 +306,12 @@ async def test_failures_older_than_the_window_are_forgotten() -> None:
     world = World(Script(GONE), options=BreakerOptions(window=100.0))
     await world.fails()
     await world.fails()
-    world.clock.pass_(101.0)
+    world.clock.advance(101.0)
     await world.fails()
     assert world.chain.state()[0].failures == 1
     cooling = World(Script(DOWN), options=BreakerOptions(window=100.0))
     await cooling.fails()
-    cooling.clock.pass_(101.0)
+    cooling.clock.advance(101.0)
     await cooling.fails()
     opened = [event.seconds for event in cooling.events if isinstance(event, BreakerOpened)]
     assert opened == [30.0, 30.0]
@@ -361,7 +362,7 @@ async def test_two_hundred_callers_make_exactly_one_probe() -> None:
     primary, second = Script(DOWN), Script("second")
     world = World(primary, second)
     await world.ask()
-    world.clock.pass_(300.0)
+    world.clock.advance(300.0)
     primary.outcomes = slow_then(gate, "back").outcomes
     answers: list[str] = []
 
@@ -383,7 +384,7 @@ async def test_a_half_open_fallback_is_probed_by_one_call_too() -> None:
     gate = anyio.Event()
     world = World(Script(DOWN), Script(DOWN), Script("third"))
     await world.ask()
-    world.clock.pass_(31.0)
+    world.clock.advance(31.0)
     world.scripts[2].outcomes = [DOWN]
     world.scripts[1].outcomes = slow_then(gate, "second").outcomes
     world.scripts[0].outcomes = ["first"]
@@ -406,7 +407,7 @@ async def test_a_cancelled_probe_frees_the_slot_and_does_not_put_the_next_one_of
     primary = Script(DOWN)
     world = World(primary, Script("second"))
     await world.ask()
-    world.clock.pass_(300.0)
+    world.clock.advance(300.0)
     primary.outcomes = slow_then(gate, "back").outcomes
     with anyio.move_on_after(0.01):
         await world.ask()
@@ -420,10 +421,10 @@ async def test_a_probe_that_ends_in_a_kind_that_says_nothing_waits_for_the_next_
     refused = failing(Kind.FORMAT_REFUSED)
     world = World(Script(DOWN, refused, "back"), Script("second"))
     await world.ask()
-    world.clock.pass_(300.0)
+    world.clock.advance(300.0)
     assert [await world.ask(), await world.ask()] == ["second", "second"]
     assert world.calls[0] == 2
-    world.clock.pass_(300.0)
+    world.clock.advance(300.0)
     assert await world.ask() == "back"
 
 
@@ -492,7 +493,7 @@ async def test_a_refused_key_or_account_of_the_primary_is_told_if_no_fallback_ev
     assert [name for name, _ in refused.attempts] == ["a", "b"]
     served = World(Script(refused), Script("second", DOWN))
     await served.ask()
-    served.clock.pass_(300.0)
+    served.clock.advance(300.0)
     assert await served.fails() is DOWN
 
 
@@ -571,7 +572,7 @@ async def test_a_chain_can_be_a_link_of_a_chain() -> None:
 async def test_state_and_description_tell_people_what_is_going_on() -> None:
     world = World(Script(failing(Kind.RATE_LIMITED, "slow down")), Script("second"))
     await world.ask("s")
-    world.clock.pass_(10.0)
+    world.clock.advance(10.0)
     assert world.chain.describe("s").splitlines() == [
         "1. a (m-a): cooling for 20 s, 1 failure in a row: rate_limited: scripted: slow down",
         "2. b (m-b): closed, serving",

@@ -22,8 +22,9 @@ from structguard.options import BreakerOptions
 from structguard.testing import Script
 from structguard.testing.script import Played
 from structguard.types import Completion, Failure, Finished, Request, TextDelta
+from tests.doubles import ManualClock
 from tests.layers.model import Call, Model
-from tests.layers.script import HandClock, named
+from tests.layers.script import named
 
 OPTIONS = BreakerOptions(cooldowns=(3.0, 6.0, 12.0), probe_interval=10.0)
 CALLS, PARTITIONS = 1000, ("chat", "rewriter:1", "vote:1")
@@ -87,7 +88,7 @@ class Endpoint(Script):
     """Refuses every format; what it does to the rest is a seeded plan."""
 
     def __init__(
-        self, name: str, seed: int, clock: HandClock, scopes: dict[str, anyio.CancelScope]
+        self, name: str, seed: int, clock: ManualClock, scopes: dict[str, anyio.CancelScope]
     ) -> None:
         self.plan = random.Random(seed)  # noqa: S311  a plan, not a secret
         self.clock = clock
@@ -103,7 +104,7 @@ class Endpoint(Script):
             self.refused += 1
             return REFUSED
         does = self.plan.choices(list(PLAYS), list(PLAYS.values()))[0]
-        self.clock.pass_(self.plan.choice((0.0, 0.01, 0.05)))
+        self.clock.advance(self.plan.choice((0.0, 0.01, 0.05)))
         name = str(request.user)
         match does:
             case "cancel":
@@ -137,7 +138,7 @@ async def asked(chain: FallbackChain, request: Request, *, stream: bool) -> str:
 
 
 async def test_none_of_a_thousand_guarded_calls_is_lost_or_answered_twice() -> None:
-    clock, events = HandClock(), list[Event]()
+    clock, events = ManualClock(), list[Event]()
     scopes: dict[str, anyio.CancelScope] = {}
     ends = [Endpoint(name, i, clock, scopes) for i, name in enumerate("abc")]
     chain = FallbackChain(

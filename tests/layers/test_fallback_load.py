@@ -15,8 +15,9 @@ from structguard.errors import KINDS, ProviderError
 from structguard.layers.fallback import FallbackChain, Link
 from structguard.options import BreakerOptions
 from structguard.types import Completion, Kind, Request
+from tests.doubles import ManualClock
 from tests.layers.model import Call, Model
-from tests.layers.script import HandClock, Script, failing
+from tests.layers.script import Script, failing
 
 OPTIONS = BreakerOptions(cooldowns=(3.0, 6.0, 12.0), probe_interval=10.0)
 CALLS, PARTITIONS = 1000, ("chat", "rewriter:1", "link-gen:1", "vote:1", "vote:2")
@@ -43,7 +44,7 @@ class Book:
 
 
 def endpoint(
-    link: int, seed: int, book: Book, clock: HandClock, scopes: dict[str, anyio.CancelScope]
+    link: int, seed: int, book: Book, clock: ManualClock, scopes: dict[str, anyio.CancelScope]
 ) -> Script:
     """One link's endpoint: takes a while, then does what the plan says; keeps the book."""
     plan = random.Random(seed)  # noqa: S311  a plan, not a secret
@@ -62,7 +63,7 @@ def endpoint(
             does = "cancel"
             raise
         finally:
-            clock.pass_(plan.choice((0.0, 0.0, 0.01, 0.05)))
+            clock.advance(plan.choice((0.0, 0.0, 0.01, 0.05)))
             book.events.append((clock(), request.partition, link, number, does))
         if does == "serve":
             book.answered[name] += 1
@@ -97,7 +98,7 @@ def replay(book: Book) -> dict[str, Model]:
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_none_of_a_thousand_calls_is_lost_or_answered_twice(seed: int) -> None:
-    book, clock = Book(), HandClock()
+    book, clock = Book(), ManualClock()
     scopes: dict[str, anyio.CancelScope] = {}
     scripts = [endpoint(link, 100 * seed + link, book, clock, scopes) for link in range(3)]
     chain = FallbackChain(
@@ -138,7 +139,7 @@ async def test_none_of_a_thousand_calls_is_lost_or_answered_twice(seed: int) -> 
 
 async def test_the_plan_reaches_every_play_and_every_state() -> None:
     """The load above is worth something: links cool, are probed, and the chain moves."""
-    book, clock = Book(), HandClock()
+    book, clock = Book(), ManualClock()
     scopes: dict[str, anyio.CancelScope] = {}
     told: Counter[str] = Counter()
     count: Callable[[object], None] = lambda event: told.update([type(event).__name__])  # noqa: E731
@@ -154,8 +155,8 @@ async def test_the_plan_reaches_every_play_and_every_state() -> None:
             try:
                 await chain.complete(Request(messages=[], user=name, partition="chat"))
             except ProviderError:
-                clock.pass_(1.0)
-        clock.pass_(0.5)
+                clock.advance(1.0)
+        clock.advance(0.5)
     assert {does for *_, does in book.events} == {None, *PLAYS}
     assert {"LinkAway", "LinkBack", "BreakerOpened", "BreakerHalfOpen", "ChainExhausted"} <= set(
         told

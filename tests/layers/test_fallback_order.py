@@ -19,7 +19,8 @@ from structguard.providers import OpenAICompat
 from structguard.service import Provider, stack
 from structguard.testing import RefusingEndpoint, Script
 from structguard.types import Completion, Failure, Kind, Request
-from tests.layers.script import HandClock, named
+from tests.doubles import ManualClock
+from tests.layers.script import named
 
 
 class Answer(BaseModel):
@@ -53,7 +54,7 @@ def chain_of(*scripts: Provider, guard: Guard | None, events: list[Event]) -> Fa
     return FallbackChain(
         [Link(script, f"m-{script.id}") for script in scripts],
         guard=guard,
-        clock=HandClock(),
+        clock=ManualClock(),
         observer=events.append,
         judge=everything_counts,
     )
@@ -88,7 +89,7 @@ async def test_the_wrong_order_would_be_noticed() -> None:
     breaker = Breaker(
         ("a",),
         options=BreakerOptions(),
-        clock=HandClock(),
+        clock=ManualClock(),
         observer=events.append,
         judge=everything_counts,
     )
@@ -112,7 +113,7 @@ async def test_each_link_has_its_own_memo_entry() -> None:
     chain = FallbackChain(
         [Link(first, "m"), Link(second, "m")],
         guard=guard,
-        clock=HandClock(),
+        clock=ManualClock(),
         observer=events.append,
     )
     assert (await chain.complete(ASK)).text == '{"answer": "b"}'
@@ -125,7 +126,7 @@ async def test_a_retry_that_fails_has_its_own_kind_and_counts() -> None:
     chain = FallbackChain(
         [Link(first), Link(second)],
         guard=guard_of(events),
-        clock=HandClock(),
+        clock=ManualClock(),
         observer=events.append,
     )
     assert (await chain.complete(ASK)).text == '{"answer": "b"}'
@@ -144,7 +145,7 @@ async def test_with_a_format_and_a_good_retry_the_same_404_never_advances(calls:
     chain = FallbackChain(
         [Link(first), Link(second)],
         guard=guard_of(events),
-        clock=HandClock(),
+        clock=ManualClock(),
         observer=events.append,
     )
     for _ in range(calls):
@@ -162,7 +163,7 @@ async def test_without_a_format_the_same_404_advances_exactly_once() -> None:
     chain = FallbackChain(
         [Link(first), Link(second)],
         guard=guard_of(events),
-        clock=HandClock(),
+        clock=ManualClock(),
         observer=events.append,
     )
     for _ in range(5):
@@ -205,10 +206,10 @@ async def test_the_control_test_holds_over_real_http(
 
 async def test_an_unhandled_refusal_advances_and_is_told() -> None:
     first, second = Script([REFUSED], id="a"), Script(['{"answer": "b"}'], id="b")
-    chain = FallbackChain([Link(first), Link(second)], clock=HandClock())
+    chain = FallbackChain([Link(first), Link(second)], clock=ManualClock())
     assert (await chain.complete(ASK)).text == '{"answer": "b"}'
     assert chain.state()[0].failures == 0
-    alone = FallbackChain([Link(Script([REFUSED], id="a"))], clock=HandClock())
+    alone = FallbackChain([Link(Script([REFUSED], id="a"))], clock=ManualClock())
     with pytest.raises(ProviderError) as caught:
         await alone.complete(ASK)
     assert caught.value.kind is Kind.FORMAT_REFUSED

@@ -12,7 +12,8 @@ from structguard.errors import KINDS
 from structguard.layers.fallback import FallbackChain, Link
 from structguard.layers.outage import is_outage, kind_of, rule_of
 from structguard.types import Kind
-from tests.layers.script import ASK, HandClock, Script, failing
+from tests.doubles import ManualClock
+from tests.layers.script import ASK, Script, failing
 
 
 class StatusError(Exception):
@@ -148,7 +149,7 @@ def test_a_foreign_refusal_of_the_format_is_no_outage() -> None:
 
 async def test_in_a_chain_a_foreign_refusal_advances_without_a_count() -> None:
     chain = FallbackChain(
-        [Link(Script(REFUSED, id="a")), Link(Script("second", id="b"))], clock=HandClock()
+        [Link(Script(REFUSED, id="a")), Link(Script("second", id="b"))], clock=ManualClock()
     )
     assert (await chain.complete(ASK)).text == "second"
     assert chain.state()[0].failures == 0
@@ -157,7 +158,7 @@ async def test_in_a_chain_a_foreign_refusal_advances_without_a_count() -> None:
 async def test_in_a_chain_a_foreign_exception_counts_by_its_status() -> None:
     error = StatusError(503, "Authorization: Bearer abcdefghijklmnop")
     chain = FallbackChain(
-        [Link(Script(error, id="a")), Link(Script("second", id="b"))], clock=HandClock()
+        [Link(Script(error, id="a")), Link(Script("second", id="b"))], clock=ManualClock()
     )
     assert (await chain.complete(ASK)).text == "second"
     assert chain.state()[0].mode == "cooling"

@@ -12,7 +12,8 @@ from structguard.errors import ProviderError
 from structguard.events import Event
 from structguard.layers.fallback import FallbackChain, Link
 from structguard.types import Completion, Finished, Kind, Request, StreamEvent, TextDelta
-from tests.layers.script import ASK, HandClock, Script, failing, named, spoken
+from tests.doubles import ManualClock
+from tests.layers.script import ASK, Script, failing, named, spoken
 
 DOWN = failing(Kind.UNAVAILABLE, "down")
 CUT = failing(Kind.STREAM_TRUNCATED, "cut")
@@ -24,7 +25,7 @@ def chain_of(*scripts: Script, events: list[Event] | None = None) -> FallbackCha
         script.id = name
     seen: list[Event] = [] if events is None else events
     links = [Link(script, f"m-{script.id}") for script in scripts]
-    return FallbackChain(links, clock=HandClock(), observer=seen.append)
+    return FallbackChain(links, clock=ManualClock(), observer=seen.append)
 
 
 async def read(chain: FallbackChain, request: Request = ASK) -> str:
@@ -195,13 +196,13 @@ async def test_cancelling_a_live_stream_closes_it_without_a_count() -> None:
 
 
 async def test_the_first_event_of_a_probe_brings_the_primary_back() -> None:
-    clock = HandClock()
+    clock = ManualClock()
     told: list[Event] = []
     first = Script(streams=[[DOWN], spoken("back")], id="a")
     second = Script(streams=[spoken("second")], id="b")
     chain = FallbackChain([Link(first), Link(second)], clock=clock, observer=told.append)
     await read(chain)
-    clock.pass_(300.0)
+    clock.advance(300.0)
     async with chain.stream(ASK) as events:
         assert named(told)[-1] == "LinkBack"
         assert not chain.state()[0].probing

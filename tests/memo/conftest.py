@@ -9,24 +9,25 @@ import pytest
 
 from structguard.memo import Memo
 from structguard.memo.disk import DiskStore
-from tests.memo.made import Ears, Hands
+from tests.doubles import EventRecorder, ManualClock
+from tests.memo.support import NOON
 
 Open = Callable[..., Memo]
 
 
 @pytest.fixture
-def wall() -> Hands:
-    return Hands()
+def wall() -> ManualClock:
+    return ManualClock(NOON)
 
 
 @pytest.fixture
-def clock() -> Hands:
-    return Hands(now=1000.0)
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def ears() -> Ears:
-    return Ears()
+def recorder() -> EventRecorder:
+    return EventRecorder()
 
 
 @pytest.fixture
@@ -35,20 +36,22 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def memo(wall: Hands, clock: Hands, ears: Ears) -> Memo:
-    return Memo(wall=wall, clock=clock, observer=ears)
+def memo(wall: ManualClock, clock: ManualClock, recorder: EventRecorder) -> Memo:
+    return Memo(wall=wall, clock=clock, observer=recorder)
 
 
 @pytest.fixture
-def disk(place: Path, wall: Hands, clock: Hands, ears: Ears) -> Iterator[Memo]:
-    with Memo(DiskStore(place), wall=wall, clock=clock, observer=ears) as memo:
+def disk(
+    place: Path, wall: ManualClock, clock: ManualClock, recorder: EventRecorder
+) -> Iterator[Memo]:
+    with Memo(DiskStore(place), wall=wall, clock=clock, observer=recorder) as memo:
         yield memo
 
 
 @pytest.fixture
-def other(place: Path, wall: Hands, clock: Hands) -> Iterator[Memo]:
+def other(place: Path, wall: ManualClock, clock: ManualClock) -> Iterator[Memo]:
     """A second memo on the same directory that shares nothing but the directory."""
-    with Memo(DiskStore(place), wall=wall, clock=clock, observer=Ears()) as memo:
+    with Memo(DiskStore(place), wall=wall, clock=clock, observer=EventRecorder()) as memo:
         yield memo
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from structguard.memo import Memo
 from structguard.memo.disk import DiskStore
-from tests.memo.made import KEY, Ears, Hands, entry
+from tests.doubles import EventRecorder, ManualClock
+from tests.memo.support import KEY, entry
 
 
 class Watched(DiskStore):
@@ -35,7 +36,7 @@ class Watched(DiskStore):
         return super().swap(key, old, new)
 
 
-async def test_every_twin_does_what_its_original_does(place: Path, wall: Hands) -> None:
+async def test_every_twin_does_what_its_original_does(place: Path, wall: ManualClock) -> None:
     store = Watched(place)
     async with Memo(store, wall=wall) as memo:
         assert memo.stale()
@@ -60,7 +61,7 @@ async def test_a_memo_in_memory_needs_no_thread(memo: Memo) -> None:
     assert threading.active_count() == before
 
 
-async def test_the_loop_goes_on_while_the_disk_is_slow(place: Path, wall: Hands) -> None:
+async def test_the_loop_goes_on_while_the_disk_is_slow(place: Path, wall: ManualClock) -> None:
     store = Watched(place)
     store.gate.clear()
     memo = Memo(store, wall=wall)
@@ -73,7 +74,7 @@ async def test_the_loop_goes_on_while_the_disk_is_slow(place: Path, wall: Hands)
 
 
 async def test_a_cancellation_during_the_write_leaves_the_entry_whole(
-    place: Path, wall: Hands
+    place: Path, wall: ManualClock
 ) -> None:
     store = Watched(place)
     store.gate.clear()
@@ -87,7 +88,9 @@ async def test_a_cancellation_during_the_write_leaves_the_entry_whole(
     assert Memo(DiskStore(place), wall=wall).entries() == [entry()]
 
 
-async def test_a_write_that_has_begun_outlives_a_cancelled_caller(place: Path, wall: Hands) -> None:
+async def test_a_write_that_has_begun_outlives_a_cancelled_caller(
+    place: Path, wall: ManualClock
+) -> None:
     memo = Memo(DiskStore(place), wall=wall)
     with anyio.CancelScope() as scope:
         scope.cancel()
@@ -97,7 +100,7 @@ async def test_a_write_that_has_begun_outlives_a_cancelled_caller(place: Path, w
 
 
 async def test_fifty_first_calls_make_one_entry_and_one_first_writer(
-    place: Path, wall: Hands
+    place: Path, wall: ManualClock
 ) -> None:
     memo = Memo(DiskStore(place), wall=wall)
     first: list[bool] = []
@@ -115,7 +118,7 @@ async def test_fifty_first_calls_make_one_entry_and_one_first_writer(
 
 
 async def test_memo_work_does_not_queue_behind_the_application_s_threads(
-    place: Path, wall: Hands
+    place: Path, wall: ManualClock
 ) -> None:
     memo = Memo(DiskStore(place), wall=wall)
     gate = threading.Event()
@@ -130,18 +133,20 @@ async def test_memo_work_does_not_queue_behind_the_application_s_threads(
         gate.set()
 
 
-async def test_a_lease_known_to_be_held_needs_no_disk(place: Path, wall: Hands) -> None:
-    ears = Ears()
-    memo = Memo(DiskStore(place), wall=wall, observer=ears)
+async def test_a_lease_known_to_be_held_needs_no_disk(place: Path, wall: ManualClock) -> None:
+    recorder = EventRecorder()
+    memo = Memo(DiskStore(place), wall=wall, observer=recorder)
     await memo.aremember(entry())
     assert await memo.alease(entry(), 10.0)
     (place / "cache.db").write_bytes(b"broken")
     assert not await memo.alease(entry(), 10.0)
-    assert ears.heard == []
+    assert recorder.events == []
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_memo_may_serve_one_loop_after_another(place: Path, wall: Hands, backend: str) -> None:
+def test_a_memo_may_serve_one_loop_after_another(
+    place: Path, wall: ManualClock, backend: str
+) -> None:
     memo = Memo(DiskStore(place), wall=wall)
     assert anyio.run(memo.aremember, entry(), backend=backend) is True
     assert anyio.run(memo.aremember, entry(), backend=backend) is False

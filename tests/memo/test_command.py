@@ -13,7 +13,7 @@ import pytest
 from structguard.cli import memo as command
 from structguard.memo import Entry, Memo, open_memo
 from structguard.types import Scope
-from tests.memo.made import KEY, entry, refusal
+from tests.memo.support import KEY, entry, refusal
 
 Run = Callable[..., int]
 

@@ -18,7 +18,8 @@ import pytest
 
 from structguard.memo import Memo
 from structguard.memo.disk import DiskStore
-from tests.memo.made import KEY, NOON, ROOT, Ears, Hands, entry
+from tests.doubles import EventRecorder, ManualClock
+from tests.memo.support import KEY, NOON, ROOT, entry
 
 
 def rows(place: Path, query: str) -> list[tuple[object, ...]]:
@@ -83,7 +84,7 @@ def test_whoever_has_not_looked_yet_is_still_not_first(disk: Memo, other: Memo) 
 
 
 def test_a_call_over_a_second_after_the_last_look_sees_others_writes(
-    disk: Memo, other: Memo, place: Path, clock: Hands
+    disk: Memo, other: Memo, place: Path, clock: ManualClock
 ) -> None:
     other.refresh()
     settle(place)
@@ -98,7 +99,7 @@ def test_a_call_over_a_second_after_the_last_look_sees_others_writes(
     assert other.look(KEY) == entry()
 
 
-def test_others_clearing_is_seen_too(disk: Memo, other: Memo, clock: Hands) -> None:
+def test_others_clearing_is_seen_too(disk: Memo, other: Memo, clock: ManualClock) -> None:
     disk.remember(entry())
     other.refresh()
     disk.clear(entry())
@@ -108,7 +109,7 @@ def test_others_clearing_is_seen_too(disk: Memo, other: Memo, clock: Hands) -> N
     assert other.look(KEY) is None
 
 
-def test_while_nobody_writes_nothing_is_read(disk: Memo, place: Path, clock: Hands) -> None:
+def test_while_nobody_writes_nothing_is_read(disk: Memo, place: Path, clock: ManualClock) -> None:
     disk.remember(entry())
     settle(place)
     disk.refresh()
@@ -125,7 +126,7 @@ class Counting(DiskStore):
         return super().stamp()
 
 
-def test_the_stamp_is_looked_at_once_a_second_at_most(place: Path, clock: Hands) -> None:
+def test_the_stamp_is_looked_at_once_a_second_at_most(place: Path, clock: ManualClock) -> None:
     store = Counting(place)
     memo = Memo(store, clock=clock)
     memo.refresh()
@@ -154,7 +155,7 @@ def test_without_a_store_there_is_no_stamp(tmp_path: Path) -> None:
 
 
 def test_the_log_of_somebody_who_has_it_open_is_what_is_looked_at(
-    disk: Memo, other: Memo, place: Path, clock: Hands
+    disk: Memo, other: Memo, place: Path, clock: ManualClock
 ) -> None:
     disk.remember(entry())
     with closing(sqlite3.connect(place / "cache.db", isolation_level=None)) as connection:
@@ -172,7 +173,7 @@ def test_the_log_of_somebody_who_has_it_open_is_what_is_looked_at(
 
 def test_a_log_left_by_a_killed_writer_is_read(place: Path, other: Memo) -> None:
     program = (
-        "import os, sys; from tests.memo.made import entry; from structguard.memo.textcache import *;"
+        "import os, sys; from tests.memo.support import entry; from structguard.memo.textcache import *;"
         "c = TextCache(sys.argv[1]); c.put('v1:' + entry().id, entry().to_json()); os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", program, str(place)], cwd=ROOT, check=False)  # noqa: S603
@@ -193,7 +194,7 @@ class Bomb:
 
 @pytest.mark.parametrize("raw", [0, 1])
 def test_a_planted_pickle_is_never_unpickled(
-    disk: Memo, other: Memo, ears: Ears, place: Path, tmp_path: Path, raw: int
+    disk: Memo, other: Memo, recorder: EventRecorder, place: Path, tmp_path: Path, raw: int
 ) -> None:
     mark = tmp_path / "exploded"
     bomb = pickle.dumps(Bomb(mark))
@@ -217,7 +218,7 @@ def test_a_planted_pickle_is_never_unpickled(
     assert other.lease(entry(), 10.0)
     assert other.forget() == 2
     assert not mark.exists()
-    assert ears.heard == []
+    assert recorder.events == []
 
 
 def test_entries_of_an_unknown_version_are_ignored_and_kept(
@@ -241,7 +242,7 @@ def test_a_spoilt_text_gives_way_to_an_entry(disk: Memo, other: Memo, place: Pat
     assert disk.look(KEY) == entry()
 
 
-def test_the_oldest_entries_make_room_on_disk(place: Path, wall: Hands) -> None:
+def test_the_oldest_entries_make_room_on_disk(place: Path, wall: ManualClock) -> None:
     memo = Memo(DiskStore(place, limit=5), wall=wall, limit=5)
     stranger = Memo(DiskStore(place, limit=5), wall=wall, limit=5)
     for number in range(8):
@@ -252,7 +253,7 @@ def test_the_oldest_entries_make_room_on_disk(place: Path, wall: Hands) -> None:
     assert sorted(kept) == [NOON + number for number in range(3, 8)]
 
 
-def test_ten_thousand_pairs_fit_into_bounded_memory(place: Path, wall: Hands) -> None:
+def test_ten_thousand_pairs_fit_into_bounded_memory(place: Path, wall: ManualClock) -> None:
     Memo(DiskStore(place), wall=wall).refresh()
     made = [entry(number + 1, wall=NOON + number) for number in range(10_050)]
     with closing(sqlite3.connect(place / "cache.db")) as connection:
@@ -275,7 +276,7 @@ def test_ten_thousand_pairs_fit_into_bounded_memory(place: Path, wall: Hands) ->
 
 
 def test_counts_are_written_once_a_minute_and_added_up(
-    disk: Memo, other: Memo, place: Path, clock: Hands
+    disk: Memo, other: Memo, place: Path, clock: ManualClock
 ) -> None:
     disk.remember(entry())
     other.refresh()
@@ -304,7 +305,7 @@ def test_counts_of_an_entry_that_another_has_dropped_are_dropped(disk: Memo, oth
 
 
 def test_counts_are_added_to_whatever_another_has_written_since(
-    disk: Memo, other: Memo, wall: Hands
+    disk: Memo, other: Memo, wall: ManualClock
 ) -> None:
     disk.remember(entry())
     disk.note_saved(entry())

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from structguard.memo import Entry
 from structguard.types import Api, Flag, FormatKind, MemoKey, Refusal, Scope
-from tests.memo.made import DAY, KEY, NOON, entry, refusal
+from tests.memo.support import DAY, KEY, NOON, entry, refusal
 
 EQUAL_FIELDS: list[tuple[str, object]] = [
     ("provider", "other"),

@@ -15,10 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from structguard.events import MemoTrouble
 from structguard.memo import Memo
 from structguard.memo.damage import judge
 from structguard.memo.disk import DiskStore
-from tests.memo.made import DAY, KEY, ROOT, Ears, Hands, entry
+from tests.doubles import EventRecorder, ManualClock
+from tests.memo.support import DAY, KEY, NOON, ROOT, entry
 
 SOME = 6  # entries in the store before it breaks
 
@@ -84,12 +86,12 @@ BREAKAGES: list[tuple[Callable[[Path], None], tuple[str, bool]]] = [
 )
 def test_a_store_broken_while_running_is_told_once_and_calls_go_on(
     place: Path,
-    ears: Ears,
+    recorder: EventRecorder,
     breakage: Callable[[Path], None],
     told: tuple[str, bool],
 ) -> None:
-    clock = Hands()
-    disk = Memo(DiskStore(place), observer=ears, clock=clock, wall=Hands())
+    clock = ManualClock(NOON)
+    disk = Memo(DiskStore(place), observer=recorder, clock=clock, wall=ManualClock(NOON))
     reason, moved = told
     for number in range(SOME):
         disk.remember(entry(number))
@@ -109,7 +111,7 @@ def test_a_store_broken_while_running_is_told_once_and_calls_go_on(
     clock.now += 100.0
     assert not disk.stale()
     disk.close()
-    (trouble,) = ears.troubles
+    (trouble,) = recorder.of(MemoTrouble)
     assert reason in trouble.reason
     assert trouble.store == f"disk:{place}"
     assert not trouble.benign
@@ -122,21 +124,21 @@ def test_a_store_broken_while_running_is_told_once_and_calls_go_on(
 
 @pytest.mark.parametrize("breakage", [overwrite, overwrite_all, truncate, drop_tables])
 def test_a_store_found_damaged_is_moved_aside_and_the_next_process_has_a_new_one(
-    disk: Memo, place: Path, wall: Hands, breakage: Callable[[Path], None]
+    disk: Memo, place: Path, wall: ManualClock, breakage: Callable[[Path], None]
 ) -> None:
     for number in range(SOME):
         disk.remember(entry(number))
     breakage(place)
-    ears = Ears()
-    found = Memo(DiskStore(place), wall=wall, observer=ears)
+    recorder = EventRecorder()
+    found = Memo(DiskStore(place), wall=wall, observer=recorder)
     found.refresh()
     if breakage is drop_tables:  # a database without our tables is given them
-        assert ears.heard == []
+        assert recorder.events == []
     else:
         assert found.remember(entry()) is True
-        assert [bool(trouble.moved_to) for trouble in ears.troubles] == [True]
+        assert [bool(trouble.moved_to) for trouble in recorder.of(MemoTrouble)] == [True]
         assert found.name == "memory:"
-    again = Memo(DiskStore(place), wall=wall, observer=ears)
+    again = Memo(DiskStore(place), wall=wall, observer=recorder)
     again.refresh()
     assert again.entries() == []
     assert again.remember(entry(1)) is True
@@ -149,14 +151,14 @@ def test_settings_that_the_library_cannot_start_with_are_moved_aside(place: Path
     with closing(sqlite3.connect(place / "cache.db")) as connection:
         connection.execute("INSERT INTO Settings VALUES ('disk_compress_level', 1)")
         connection.commit()
-    ears = Ears()
-    Memo(DiskStore(place), observer=ears).refresh()
-    (trouble,) = ears.troubles
+    recorder = EventRecorder()
+    Memo(DiskStore(place), observer=recorder).refresh()
+    (trouble,) = recorder.of(MemoTrouble)
     assert trouble.moved_to is not None
 
 
 def test_a_damaged_store_that_somebody_has_replaced_stays_where_it_is(
-    disk: Memo, other: Memo, place: Path, clock: Hands
+    disk: Memo, other: Memo, place: Path, clock: ManualClock
 ) -> None:
     """Both processes see the damage; only the first may move it, the second must spare the new."""
     for number in range(SOME):
@@ -173,7 +175,7 @@ def test_a_damaged_store_that_somebody_has_replaced_stays_where_it_is(
 
 
 def test_a_locked_store_is_told_once_and_written_when_it_is_free(
-    disk: Memo, place: Path, ears: Ears, clock: Hands, wall: Hands
+    disk: Memo, place: Path, recorder: EventRecorder, clock: ManualClock, wall: ManualClock
 ) -> None:
     disk.remember(entry(1))
     with closing(sqlite3.connect(place / "cache.db", isolation_level=None)) as connection:
@@ -190,23 +192,23 @@ def test_a_locked_store_is_told_once_and_written_when_it_is_free(
     assert disk.stale()
     disk.refresh()
     assert disk.look(KEY) == entry()
-    (trouble,) = ears.troubles
+    (trouble,) = recorder.of(MemoTrouble)
     assert "locked" in trouble.reason
     assert disk.name == f"disk:{place}"
     assert Memo(DiskStore(place), wall=wall).entries() == [entry(), entry(1)]
 
 
 def test_a_store_that_is_locked_when_it_is_opened_holds_nobody_up(
-    place: Path, ears: Ears, wall: Hands
+    place: Path, recorder: EventRecorder, wall: ManualClock
 ) -> None:
     Memo(DiskStore(place), wall=wall).remember(entry())
     with closing(sqlite3.connect(place / "cache.db", isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        memo = Memo(DiskStore(place), observer=ears, wall=wall)
+        memo = Memo(DiskStore(place), observer=recorder, wall=wall)
         memo.refresh()
         assert memo.look(KEY) is None
         assert not memo.stale()
-    assert [trouble.reason for trouble in ears.troubles] == [
+    assert [trouble.reason for trouble in recorder.of(MemoTrouble)] == [
         "another process has kept it locked for too long"
     ]
 
@@ -233,45 +235,49 @@ def remount(path: Path, options: str) -> None:
 
 
 def test_a_store_made_read_only_while_running_is_told_once(
-    tmp_path: Path, ears: Ears, clock: Hands, wall: Hands
+    tmp_path: Path, recorder: EventRecorder, clock: ManualClock, wall: ManualClock
 ) -> None:
     home = tmp_path / "home"
     with mounted(home, "size=2m"):
-        memo = Memo(DiskStore(home / "store"), observer=ears, clock=clock, wall=wall)
+        memo = Memo(DiskStore(home / "store"), observer=recorder, clock=clock, wall=wall)
         memo.remember(entry())
         remount(home, "ro")
         assert memo.remember(entry(1)) is True
         assert memo.entries() == [entry(), entry(1)]
         memo.close()
-    (trouble,) = ears.troubles
+    (trouble,) = recorder.of(MemoTrouble)
     assert "cannot be written" in trouble.reason
     assert not trouble.benign
 
 
-def test_a_read_only_home_is_no_fault(tmp_path: Path, ears: Ears, wall: Hands) -> None:
+def test_a_read_only_home_is_no_fault(
+    tmp_path: Path, recorder: EventRecorder, wall: ManualClock
+) -> None:
     home = tmp_path / "home"
     with mounted(home, "size=2m"):
         Memo(DiskStore(home / "old"), wall=wall).remember(entry())
         remount(home, "ro")
         for place in (home / "a" / "new", home / "old"):
-            memo = Memo(DiskStore(place), observer=ears, wall=wall)
+            memo = Memo(DiskStore(place), observer=recorder, wall=wall)
             memo.refresh()
             assert memo.remember(entry(1)) is True
-    assert [trouble.benign for trouble in ears.troubles] == [True, True]
+    assert [trouble.benign for trouble in recorder.of(MemoTrouble)] == [True, True]
 
 
-def test_a_disk_that_fills_up_is_told_once(tmp_path: Path, ears: Ears, wall: Hands) -> None:
+def test_a_disk_that_fills_up_is_told_once(
+    tmp_path: Path, recorder: EventRecorder, wall: ManualClock
+) -> None:
     home = tmp_path / "home"
     with mounted(home, "size=512k"):
-        memo = Memo(DiskStore(home / "store"), observer=ears, wall=wall)
+        memo = Memo(DiskStore(home / "store"), observer=recorder, wall=wall)
         number = 0
-        while not ears.heard:
+        while not recorder.events:
             assert memo.remember(entry(number)) is True
             number += 1
         assert memo.remember(entry(number)) is True
         assert memo.look(replace(KEY, model=entry(number).model)) is not None
         assert number > 10
-    (trouble,) = ears.troubles
+    (trouble,) = recorder.of(MemoTrouble)
     assert "full" in trouble.reason
 
 
@@ -280,11 +286,12 @@ def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from pathlib import Path\n"
         "from structguard.memo import Memo; from structguard.memo.disk import DiskStore\n"
-        "from tests.memo.made import *\n"
+        "from structguard.events import MemoTrouble\n"
+        "from tests.doubles import *; from tests.memo.support import *\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))\n"
-        "ears = Ears(); memo = Memo(DiskStore(Path(sys.argv[1])), observer=ears, wall=Hands())\n"
+        "recorder = EventRecorder(); memo = Memo(DiskStore(Path(sys.argv[1])), observer=recorder, wall=ManualClock(NOON))\n"
         "assert all([memo.remember(entry(number)) for number in range(200)])\n"
-        "assert len(memo.entries()) == 200 and len(ears.troubles) == 1, ears.troubles\n"
+        "assert len(memo.entries()) == 200 and len(recorder.of(MemoTrouble)) == 1, recorder.of(MemoTrouble)\n"
         "memo.close()"
     )
     done = subprocess.run(  # noqa: S603  our own interpreter on our own text
@@ -294,30 +301,30 @@ def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 65536
 
 
-def test_a_path_under_a_file_cannot_be_a_store(tmp_path: Path, ears: Ears) -> None:
+def test_a_path_under_a_file_cannot_be_a_store(tmp_path: Path, recorder: EventRecorder) -> None:
     (tmp_path / "file").write_text("mine")
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        memo = Memo(DiskStore(path), observer=ears)
+        memo = Memo(DiskStore(path), observer=recorder)
         memo.refresh()
         assert memo.remember(entry()) is True
         memo.close()
-    assert len(ears.troubles) == 2
+    assert len(recorder.of(MemoTrouble)) == 2
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_trouble_is_told_to_every_observer_once(place: Path, ears: Ears) -> None:
-    memo = Memo(DiskStore(place), observer=ears)
-    second = Ears()
+def test_trouble_is_told_to_every_observer_once(place: Path, recorder: EventRecorder) -> None:
+    memo = Memo(DiskStore(place), observer=recorder)
+    second = EventRecorder()
     memo.add_observer(second)
     memo.add_observer(second)
     memo.remember(entry())
     overwrite(place)
     memo.refresh()
-    assert len(ears.heard) == len(second.heard) == 1
+    assert len(recorder.events) == len(second.events) == 1
 
 
 def test_an_expired_entry_is_renewed_in_memory_when_the_store_is_gone(
-    disk: Memo, place: Path, wall: Hands
+    disk: Memo, place: Path, wall: ManualClock
 ) -> None:
     disk.remember(entry())
     wall.now += DAY
@@ -363,12 +370,14 @@ def test_a_directory_that_this_user_may_not_enter_is_no_fault(tmp_path: Path) ->
     program = (
         "import os, sys; from pathlib import Path; import anyio.to_thread, diskcache\n"
         "from structguard.memo import Memo; from structguard.memo.disk import DiskStore\n"
-        "from structguard.memo.textcache import TextCache; from tests.memo.made import *\n"
+        "from structguard.memo.textcache import TextCache\n"
+        "from structguard.events import MemoTrouble\n"
+        "from tests.doubles import *; from tests.memo.support import *\n"
         "os.setuid(65534)\n"
         "for path in ('store', 'new'):\n"
-        "    ears = Ears(); memo = Memo(DiskStore(Path(sys.argv[1], path)), observer=ears)\n"
+        "    recorder = EventRecorder(); memo = Memo(DiskStore(Path(sys.argv[1], path)), observer=recorder)\n"
         "    assert memo.remember(entry()) is True and memo.name == 'memory:'\n"
-        "    assert [trouble.benign for trouble in ears.troubles] == [True], ears.troubles\n"
+        "    assert [trouble.benign for trouble in recorder.of(MemoTrouble)] == [True], recorder.of(MemoTrouble)\n"
     )
     if os.getuid() != 0:
         program = program.replace("os.setuid(65534)", "")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from structguard.memo import Memo, forks
-from tests.memo.made import KEY, entry, running, told
+from tests.memo.support import KEY, entry, running, told
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")

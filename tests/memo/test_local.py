@@ -7,11 +7,12 @@ from dataclasses import replace
 from structguard.memo import Memo
 from structguard.memo.local import Bounded, Local
 from structguard.types import MemoKey
-from tests.memo.made import KEY, Hands, entry
+from tests.doubles import ManualClock
+from tests.memo.support import KEY, NOON, entry
 from tests.memo.test_view import Unasked
 
 
-def test_a_pause_holds_five_minutes_for_this_very_key(memo: Memo, clock: Hands) -> None:
+def test_a_pause_holds_five_minutes_for_this_very_key(memo: Memo, clock: ManualClock) -> None:
     memo.pause(KEY)
     assert memo.paused(KEY)
     assert not memo.paused(replace(KEY, schema="7" * 64))
@@ -27,7 +28,7 @@ def test_without_pauses_no_key_is_computed(memo: Memo) -> None:
     assert not memo.paused(Unasked(("p", "m")))
 
 
-def test_a_pause_ignores_the_wall_clock(memo: Memo, wall: Hands) -> None:
+def test_a_pause_ignores_the_wall_clock(memo: Memo, wall: ManualClock) -> None:
     memo.pause(KEY)
     wall.now += 10_000.0
     assert memo.paused(KEY)
@@ -77,7 +78,7 @@ def test_memory_is_bounded_and_the_oldest_goes_first() -> None:
     kept.set(keys[0], 2)
     kept.set(keys[2], 3)
     assert [kept.get(key) for key in keys] == [2, None, 3]
-    local = Local(Hands(), limit=2)
+    local = Local(ManualClock(NOON), limit=2)
     for key in keys:
         local.pause(key)
     assert [local.paused(key) for key in keys] == [False, True, True]

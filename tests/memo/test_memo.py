@@ -13,17 +13,22 @@ import pytest
 from structguard.memo import Entry, Memo
 from structguard.memo.disk import DiskStore
 from structguard.types import Scope
-from tests.memo.made import DAY, KEY, NOON, Ears, Hands, entry, refusal
+from tests.doubles import EventRecorder, ManualClock
+from tests.memo.support import DAY, KEY, NOON, entry, refusal
 
 
 @pytest.fixture(params=["memory", "disk"])
 def memo(
-    request: pytest.FixtureRequest, tmp_path: Path, wall: Hands, clock: Hands, ears: Ears
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    wall: ManualClock,
+    clock: ManualClock,
+    recorder: EventRecorder,
 ) -> Iterator[Memo]:
     store = DiskStore(tmp_path / "store") if request.param == "disk" else None
-    with Memo(store, wall=wall, clock=clock, observer=ears, jitter=lambda: 0.5) as memo:
+    with Memo(store, wall=wall, clock=clock, observer=recorder, jitter=lambda: 0.5) as memo:
         yield memo
-    assert ears.heard == []
+    assert recorder.events == []
 
 
 def test_the_first_writer_alone_is_told_so(memo: Memo) -> None:
@@ -34,14 +39,14 @@ def test_the_first_writer_alone_is_told_so(memo: Memo) -> None:
     assert memo.entries() == [entry(), entry(1)]
 
 
-def test_the_first_entry_stands_until_it_expires(memo: Memo, wall: Hands) -> None:
+def test_the_first_entry_stands_until_it_expires(memo: Memo, wall: ManualClock) -> None:
     memo.remember(entry())
     wall.now += 10
     assert memo.remember(entry(wall=wall.now, what=refusal(evidence="other words"))) is False
     assert memo.look(KEY) == entry()
 
 
-def test_an_expired_entry_is_given_and_is_due(memo: Memo, wall: Hands) -> None:
+def test_an_expired_entry_is_given_and_is_due(memo: Memo, wall: ManualClock) -> None:
     memo.remember(entry())
     wall.now += DAY - 1
     known = memo.look(KEY)
@@ -52,7 +57,7 @@ def test_an_expired_entry_is_given_and_is_due(memo: Memo, wall: Hands) -> None:
     assert memo.due(known)
 
 
-def test_renewing_an_expired_entry_is_no_first_writing(memo: Memo, wall: Hands) -> None:
+def test_renewing_an_expired_entry_is_no_first_writing(memo: Memo, wall: ManualClock) -> None:
     memo.remember(entry())
     wall.now += DAY
     assert memo.remember(entry(wall=wall.now)) is False
@@ -61,7 +66,7 @@ def test_renewing_an_expired_entry_is_no_first_writing(memo: Memo, wall: Hands) 
     assert not memo.due(known)
 
 
-def test_an_entry_that_never_expires_is_never_due(memo: Memo, wall: Hands) -> None:
+def test_an_entry_that_never_expires_is_never_due(memo: Memo, wall: ManualClock) -> None:
     memo.remember(entry(expiry=None))
     wall.now += 1000 * DAY
     known = memo.look(KEY)
@@ -69,7 +74,9 @@ def test_an_entry_that_never_expires_is_never_due(memo: Memo, wall: Hands) -> No
     assert not memo.due(known)
 
 
-def test_an_entry_from_a_future_that_the_clock_took_back_is_due(memo: Memo, wall: Hands) -> None:
+def test_an_entry_from_a_future_that_the_clock_took_back_is_due(
+    memo: Memo, wall: ManualClock
+) -> None:
     wall.now += 1000 * DAY
     memo.remember(entry(wall=wall.now))
     wall.now = NOON
@@ -78,7 +85,7 @@ def test_an_entry_from_a_future_that_the_clock_took_back_is_due(memo: Memo, wall
     assert memo.due(known)
 
 
-def test_a_clock_set_back_a_little_leaves_an_entry_in_force(memo: Memo, wall: Hands) -> None:
+def test_a_clock_set_back_a_little_leaves_an_entry_in_force(memo: Memo, wall: ManualClock) -> None:
     memo.remember(entry())
     wall.now -= 60.0
     known = memo.look(KEY)
@@ -111,28 +118,32 @@ def test_forgetting_goes_by_provider_and_model(memo: Memo) -> None:
     assert memo.look(KEY) is None
 
 
-def test_one_caller_holds_the_lease_until_it_lapses(memo: Memo, wall: Hands, clock: Hands) -> None:
+def test_one_caller_holds_the_lease_until_it_lapses(
+    memo: Memo, wall: ManualClock, clock: ManualClock
+) -> None:
     memo.remember(entry())
     assert memo.lease(entry(), 30.0) is True
     assert memo.lease(entry(), 30.0) is False
-    for hands in (wall, clock):
-        hands.now += 29.0
+    for each in (wall, clock):
+        each.now += 29.0
     assert memo.lease(entry(), 30.0) is False
-    for hands in (wall, clock):
-        hands.now += 1.0
+    for each in (wall, clock):
+        each.now += 1.0
     assert memo.lease(entry(), 30.0) is True
     assert memo.lease(entry(1), 30.0) is True, "another entry has its own lease"
 
 
-def test_no_lease_is_longer_than_two_minutes(memo: Memo, wall: Hands, clock: Hands) -> None:
+def test_no_lease_is_longer_than_two_minutes(
+    memo: Memo, wall: ManualClock, clock: ManualClock
+) -> None:
     memo.remember(entry())
     assert memo.lease(entry(), 1e9)
-    for hands in (wall, clock):
-        hands.now += 120.0
+    for each in (wall, clock):
+        each.now += 120.0
     assert memo.lease(entry(), 1e9)
 
 
-def test_a_lease_ends_when_its_entry_is_renewed(memo: Memo, wall: Hands) -> None:
+def test_a_lease_ends_when_its_entry_is_renewed(memo: Memo, wall: ManualClock) -> None:
     memo.remember(entry(expiry=1.0))
     wall.now += 1.0
     assert memo.lease(entry(), 120.0)
@@ -170,7 +181,7 @@ def test_counts_of_what_is_forgotten_are_forgotten(memo: Memo) -> None:
     assert memo.entries() == []
 
 
-def test_what_is_known_beforehand_is_added_for_ever(memo: Memo, wall: Hands) -> None:
+def test_what_is_known_beforehand_is_added_for_ever(memo: Memo, wall: ManualClock) -> None:
     assert memo.add("https://host/v1/", "m") is True
     wall.now += 1000 * DAY
     known = memo.look(replace(KEY, schema="9" * 64))

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from structguard.errors import MissingExtra
+from structguard.events import MemoTrouble
 from structguard.memo import Memo, default_directory, open_memo
-from tests.memo.made import KEY, Ears, Hands, entry
+from tests.doubles import EventRecorder, ManualClock
+from tests.memo.support import KEY, NOON, entry
 
 
 @pytest.fixture(autouse=True)
@@ -91,19 +93,19 @@ def test_without_its_package_redis_is_a_missing_extra(monkeypatch: pytest.Monkey
 
 
 def test_one_directory_opened_twice_is_one_memo(tmp_path: Path) -> None:
-    first, second = Ears(), Ears()
+    first, second = EventRecorder(), EventRecorder()
     memo = open_memo(f"disk:{tmp_path}/a", observer=first)
     assert open_memo(f"disk:{tmp_path}/a/", observer=second) is memo
     assert open_memo(f"disk:{tmp_path}/b") is not memo
     memo.remember(entry())
     (tmp_path / "a" / "cache.db").write_bytes(b"broken" * 2000)
     memo.refresh()
-    assert len(first.heard) == len(second.heard) == 1
+    assert len(first.events) == len(second.events) == 1
 
 
 def test_other_clocks_make_another_memo(tmp_path: Path) -> None:
     """A fake clock must not be ignored because somebody else has opened the directory before."""
-    url, first, second = f"disk:{tmp_path}/a", Hands(), Hands()
+    url, first, second = f"disk:{tmp_path}/a", ManualClock(NOON), ManualClock(NOON)
     memo = open_memo(url)
     hands = open_memo(url, wall=first)
     assert hands is not memo
@@ -126,9 +128,9 @@ def test_a_memo_that_nobody_holds_is_let_go(tmp_path: Path) -> None:
 def test_without_a_home_there_is_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("structguard.memo.opening.os.path.expanduser", lambda path: path)
-    ears = Ears()
-    memo = open_memo("disk:", observer=ears)
+    recorder = EventRecorder()
+    memo = open_memo("disk:", observer=recorder)
     assert memo.remember(entry()) is True
     assert memo.name == "memory:"
-    assert [trouble.benign for trouble in ears.troubles] == [True]
+    assert [trouble.benign for trouble in recorder.of(MemoTrouble)] == [True]
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,8 @@ import pytest
 
 from structguard.memo import Entry, Memo
 from structguard.memo.disk import DiskStore
-from tests.memo.made import NOON, Ears, Hands, ask, entry, running, told
+from tests.doubles import EventRecorder, ManualClock
+from tests.memo.support import NOON, ask, entry, running, told
 
 
 def test_a_new_process_knows_what_an_earlier_one_learned(disk: Memo, place: Path) -> None:
@@ -26,7 +27,7 @@ def test_a_new_process_knows_what_an_earlier_one_learned(disk: Memo, place: Path
 
 
 def test_two_running_processes_see_each_other_s_writes_after_a_second(
-    place: Path, wall: Hands
+    place: Path, wall: ManualClock
 ) -> None:
     url = f"disk:{place}"
     with running("partner", url) as one, running("partner", url) as two:
@@ -42,7 +43,7 @@ def test_two_running_processes_see_each_other_s_writes_after_a_second(
         assert ask(one, "look", 0) == "False"
 
 
-def test_the_lease_of_a_dead_holder_lapses(disk: Memo, place: Path, wall: Hands) -> None:
+def test_the_lease_of_a_dead_holder_lapses(disk: Memo, place: Path, wall: ManualClock) -> None:
     disk.remember(entry())
     with running("partner", f"disk:{place}") as holder:
         told(holder)
@@ -55,7 +56,7 @@ def test_the_lease_of_a_dead_holder_lapses(disk: Memo, place: Path, wall: Hands)
 
 
 def test_a_clock_set_back_does_not_make_a_lease_eternal(
-    disk: Memo, other: Memo, wall: Hands
+    disk: Memo, other: Memo, wall: ManualClock
 ) -> None:
     disk.remember(entry())
     assert other.lease(entry(), 30.0)
@@ -64,7 +65,7 @@ def test_a_clock_set_back_does_not_make_a_lease_eternal(
 
 
 def test_a_clock_set_back_a_trifle_leaves_the_lease_with_its_holder(
-    disk: Memo, other: Memo, wall: Hands
+    disk: Memo, other: Memo, wall: ManualClock
 ) -> None:
     disk.remember(entry())
     assert other.lease(entry(), 30.0)
@@ -74,7 +75,7 @@ def test_a_clock_set_back_a_trifle_leaves_the_lease_with_its_holder(
 
 @pytest.mark.parametrize("processes", [2, 4])
 def test_processes_that_contend_lose_nothing_and_one_is_first(
-    place: Path, processes: int, wall: Hands
+    place: Path, processes: int, wall: ManualClock
 ) -> None:
     count = 25
     contenders = [running("contender", f"disk:{place}", count) for _ in range(processes)]
@@ -97,7 +98,7 @@ def test_processes_that_contend_lose_nothing_and_one_is_first(
 
 
 def test_fifty_kills_while_writing_leave_a_readable_store_and_no_wrong_entry(
-    tmp_path: Path, place: Path, wall: Hands
+    tmp_path: Path, place: Path, wall: ManualClock
 ) -> None:
     """After each kill a fresh reader sees all that was acknowledged, and nothing else."""
     possible: dict[str, Entry] = {}
@@ -117,10 +118,10 @@ def test_fifty_kills_while_writing_leave_a_readable_store_and_no_wrong_entry(
                 possible.pop(entry(number).id)
             copy = tmp_path / "copy"
             shutil.copytree(place, copy)
-            ears = Ears()
-            found = {one.id: one for one in Memo(DiskStore(copy), observer=ears).entries()}
+            recorder = EventRecorder()
+            found = {one.id: one for one in Memo(DiskStore(copy), observer=recorder).entries()}
             shutil.rmtree(copy)
-            assert ears.heard == []
+            assert recorder.events == []
             assert must <= found.keys() <= possible.keys()
             for id_, one in found.items():
                 expected = possible[id_]
@@ -138,6 +139,6 @@ def test_a_spoilt_lease_has_lapsed(disk: Memo, place: Path, spoilt: str) -> None
     assert disk.lease(entry(), 30.0)
     with closing(sqlite3.connect(place / "cache.db", isolation_level=None)) as connection:
         connection.execute("UPDATE Cache SET value = ? WHERE key LIKE 'lease%'", (spoilt,))
-    stranger = Memo(DiskStore(place), wall=Hands())
+    stranger = Memo(DiskStore(place), wall=ManualClock(NOON))
     assert stranger.lease(entry(), 30.0)
-    assert not Memo(DiskStore(place), wall=Hands()).lease(entry(), 30.0)
+    assert not Memo(DiskStore(place), wall=ManualClock(NOON)).lease(entry(), 30.0)

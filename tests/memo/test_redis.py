@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from structguard.events import MemoTrouble
 from structguard.memo import Memo, open_memo
 from structguard.types import Scope
-from tests.memo.made import DAY, KEY, NOON, Ears, Hands, ask, entry, refusal, running, told
+from tests.doubles import EventRecorder, ManualClock
+from tests.memo.support import DAY, KEY, NOON, ask, entry, refusal, running, told
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 from structguard.memo.redis import RedisStore  # noqa: E402
@@ -81,13 +83,15 @@ def server(shared_server: Server) -> Server:
 
 
 @pytest.fixture
-def memo(server: Server, wall: Hands, clock: Hands, ears: Ears) -> Iterator[Memo]:
-    with Memo(RedisStore(server.url), wall=wall, clock=clock, observer=ears) as memo:
+def memo(
+    server: Server, wall: ManualClock, clock: ManualClock, recorder: EventRecorder
+) -> Iterator[Memo]:
+    with Memo(RedisStore(server.url), wall=wall, clock=clock, observer=recorder) as memo:
         yield memo
 
 
 @pytest.fixture
-def other(server: Server, wall: Hands, clock: Hands) -> Iterator[Memo]:
+def other(server: Server, wall: ManualClock, clock: ManualClock) -> Iterator[Memo]:
     with Memo(RedisStore(server.url), wall=wall, clock=clock) as memo:
         yield memo
 
@@ -106,7 +110,7 @@ def test_the_first_writer_alone_is_told_so(memo: Memo, other: Memo) -> None:
     assert other.entries() == [entry()]
 
 
-def test_others_writes_are_seen_after_a_second(memo: Memo, other: Memo, clock: Hands) -> None:
+def test_others_writes_are_seen_after_a_second(memo: Memo, other: Memo, clock: ManualClock) -> None:
     other.refresh()
     memo.remember(entry())
     clock.now += 0.9
@@ -129,7 +133,7 @@ def test_nothing_is_read_again_while_nobody_writes(server: Server, memo: Memo) -
     store.close()
 
 
-def test_a_renewal_is_no_first_writing(memo: Memo, other: Memo, wall: Hands) -> None:
+def test_a_renewal_is_no_first_writing(memo: Memo, other: Memo, wall: ManualClock) -> None:
     memo.remember(entry())
     wall.now += DAY
     assert other.remember(entry(wall=wall.now)) is False
@@ -138,7 +142,7 @@ def test_a_renewal_is_no_first_writing(memo: Memo, other: Memo, wall: Hands) -> 
 
 
 def test_one_holder_has_the_lease_whatever_the_wall_clock_says(
-    memo: Memo, other: Memo, wall: Hands
+    memo: Memo, other: Memo, wall: ManualClock
 ) -> None:
     memo.remember(entry())
     assert memo.lease(entry(), 0.3)
@@ -150,7 +154,7 @@ def test_one_holder_has_the_lease_whatever_the_wall_clock_says(
     assert Memo(other._shared._store).lease(entry(), 60.0), "cleared with its entry"
 
 
-def test_a_renewed_entry_s_lease_ends(memo: Memo, wall: Hands) -> None:
+def test_a_renewed_entry_s_lease_ends(memo: Memo, wall: ManualClock) -> None:
     memo.remember(entry(expiry=1.0))
     wall.now += 1.0
     assert memo.lease(entry(), 120.0)
@@ -159,7 +163,7 @@ def test_a_renewed_entry_s_lease_ends(memo: Memo, wall: Hands) -> None:
     assert memo.lease(entry(), 120.0)
 
 
-def test_the_oldest_entries_make_room(server: Server, wall: Hands) -> None:
+def test_the_oldest_entries_make_room(server: Server, wall: ManualClock) -> None:
     memo = Memo(RedisStore(server.url, limit=3), wall=wall)
     for number in range(5):
         memo.remember(entry(number, wall=NOON + number))
@@ -181,7 +185,9 @@ def test_counts_and_schemas_are_kept_as_on_disk(memo: Memo, other: Memo) -> None
     assert max(one.saved for one in found) == 1
 
 
-def test_processes_that_contend_lose_nothing_and_one_is_first(server: Server, wall: Hands) -> None:
+def test_processes_that_contend_lose_nothing_and_one_is_first(
+    server: Server, wall: ManualClock
+) -> None:
     with running("contender", server.url, 40) as one, running("contender", server.url, 40) as two:
         assert told(one) == told(two) == "ready"
         for process in (one, two):
@@ -203,7 +209,7 @@ def test_a_new_process_knows_what_another_learned(memo: Memo, server: Server) ->
 
 
 def test_an_outage_is_told_once_and_what_was_learned_meanwhile_is_written_later(
-    server: Server, memo: Memo, ears: Ears, clock: Hands, wall: Hands
+    server: Server, memo: Memo, recorder: EventRecorder, clock: ManualClock, wall: ManualClock
 ) -> None:
     memo.remember(entry())
     server.stop()
@@ -219,27 +225,29 @@ def test_an_outage_is_told_once_and_what_was_learned_meanwhile_is_written_later(
     clock.now += 2.0
     assert memo.stale()
     memo.refresh()
-    assert len(ears.troubles) == 1
-    assert "hunter2" not in repr(ears.troubles)
+    assert len(recorder.of(MemoTrouble)) == 1
+    assert "hunter2" not in repr(recorder.of(MemoTrouble))
     fresh = Memo(RedisStore(server.url), wall=wall)
     assert [one.model for one in fresh.entries()] == ["m1", "m2"], "Redis kept nothing itself"
     fresh.close()
     server.stop()
     clock.now += 2.0
     memo.refresh()
-    assert len(ears.troubles) == 2, "a second outage is news"
+    assert len(recorder.of(MemoTrouble)) == 2, "a second outage is news"
 
 
-def test_a_server_that_was_never_there_holds_nobody_up(ears: Ears, wall: Hands) -> None:
+def test_a_server_that_was_never_there_holds_nobody_up(
+    recorder: EventRecorder, wall: ManualClock
+) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         url = f"redis://127.0.0.1:{nobody.getsockname()[1]}"
-        memo = Memo(RedisStore(url), wall=wall, observer=ears)
+        memo = Memo(RedisStore(url), wall=wall, observer=recorder)
         memo.refresh()
         assert memo.remember(entry()) is True
         assert memo.look(KEY) == entry()
         memo.close()
-    assert len(ears.troubles) == 1
+    assert len(recorder.of(MemoTrouble)) == 1
 
 
 def test_a_restarted_server_s_generations_are_others(
@@ -251,7 +259,7 @@ def test_a_restarted_server_s_generations_are_others(
     assert [one.model for one in other.entries()] == ["m1"]
     with closing(redis.Redis(port=server.port, password=PASSWORD)) as client:
         client.flushall()
-    fresh = Memo(RedisStore(server.url), wall=Hands())
+    fresh = Memo(RedisStore(server.url), wall=ManualClock(NOON))
     fresh.remember(entry(2))
     fresh.close()
     other.refresh()

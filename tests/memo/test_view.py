@@ -10,7 +10,7 @@ import pytest
 from structguard.memo import Entry
 from structguard.memo.view import View
 from structguard.types import Api, Flag, FormatKind, MemoKey, Place, Scope
-from tests.memo.made import KEY, NOON, entry, refusal
+from tests.memo.support import KEY, NOON, entry, refusal
 
 
 class Unasked:

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.compare.clients import CLIENTS, Face
 from benchmarks.compare.endpoints import BEHAVIOURS
 from benchmarks.compare.outcome import Pair, Verdict, guarded, without
-from tests.plugins.world import optional
+from tests.plugins.support import optional
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 MODULES = {

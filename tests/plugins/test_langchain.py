@@ -9,7 +9,7 @@ import pytest
 
 from structguard.guard import Guard
 from structguard.testing import RefusingEndpoint
-from tests.plugins.world import Answer, endpoints, optional
+from tests.plugins.support import Answer, endpoints, optional
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),

@@ -9,7 +9,7 @@ from structguard.errors import provider_error
 from structguard.layers.outage import is_outage
 from structguard.refusal import is_refusal
 from structguard.types import Failure, Kind
-from tests.plugins.world import Answer, async_client, client, endpoints, optional
+from tests.plugins.support import Answer, async_client, client, endpoints, optional
 
 DOWN = provider_error(
     kind=Kind.UNAVAILABLE,

@@ -10,7 +10,7 @@ import pytest
 from structguard.guard import Guard
 from structguard.layers.outage import is_outage
 from structguard.testing import RefusingEndpoint
-from tests.plugins.world import Answer, async_client, endpoints, optional
+from tests.plugins.support import Answer, async_client, endpoints, optional
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),

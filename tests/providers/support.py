@@ -12,25 +12,11 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as Received, Response as Answer
 
 from structguard.errors import ProviderError
-from structguard.events import Event
 from structguard.service import Provider
 from structguard.types import Finished, Request, StreamEvent, TextDelta
 from tests.providers.payloads import MESSAGES
 
 E = TypeVar("E")
-
-
-@dataclass
-class Seen:
-    """An observer that keeps what it is told."""
-
-    events: list[Event] = field(default_factory=list)
-
-    def __call__(self, event: Event, /) -> None:
-        self.events.append(event)
-
-    def of(self, kind: type[E]) -> list[E]:
-        return [event for event in self.events if isinstance(event, kind)]
 
 
 @dataclass

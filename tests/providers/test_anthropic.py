@@ -12,8 +12,9 @@ from structguard.providers import Anthropic
 from structguard.service import Provider
 from structguard.types import Kind
 from structguard.wire.base import WireOptions
+from tests.doubles import EventRecorder
 from tests.providers.payloads import ANSWER, FORMAT, MESSAGES, SCHEMA, sse
-from tests.providers.support import Seen, Sleeps, ask, collect, script, text_of
+from tests.providers.support import Sleeps, ask, collect, script, text_of
 
 REPLY = {
     "id": "msg_1",
@@ -48,7 +49,7 @@ PATH = "/v1/messages"
 
 
 def provider(server: HTTPServer, key: str | None = "sk-ant", **options: object) -> Anthropic:
-    given = {"base_url": server.url_for("/"), "observer": Seen(), **options}
+    given = {"base_url": server.url_for("/"), "observer": EventRecorder(), **options}
     return Anthropic(key, **given)  # type: ignore[arg-type]
 
 
@@ -164,7 +165,7 @@ async def test_from_env(monkeypatch: pytest.MonkeyPatch, httpserver: HTTPServer)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", httpserver.url_for("/base/"))
     monkeypatch.setenv("ANTHROPIC_API_VERSION", "2030-01-01")
     monkeypatch.setenv("ANTHROPIC_TIMEOUT", "9")
-    async with Anthropic.from_env(id="claude", observer=Seen()) as opened:
+    async with Anthropic.from_env(id="claude", observer=EventRecorder()) as opened:
         await opened.complete(ask())
         assert (opened.id, opened._engine.timeout) == ("claude", 9.0)
         assert repr(opened) == "Anthropic(id='claude')"
@@ -176,7 +177,7 @@ async def test_from_env(monkeypatch: pytest.MonkeyPatch, httpserver: HTTPServer)
 
 
 def test_api_is_ignored_with_one_warning_and_an_unknown_one_refused() -> None:
-    seen = Seen()
+    seen = EventRecorder()
     Anthropic("k", api="responses", observer=seen)
     (told,) = seen.of(OptionIgnored)
     assert (told.option, "messages" in told.reason) == ("api", True)

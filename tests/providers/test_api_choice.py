@@ -16,6 +16,7 @@ from structguard.memo import Entry, Memo, endpoint_id, open_memo
 from structguard.providers import Credential, ModelOptions, OpenAICompat
 from structguard.providers.lookup import EXPIRY, TIMEOUT
 from structguard.types import Kind
+from tests.doubles import EventRecorder
 from tests.providers.payloads import (
     ANSWER,
     CHAT,
@@ -25,7 +26,7 @@ from tests.providers.payloads import (
     WRONG_API,
     responses_stream,
 )
-from tests.providers.support import Script, Seen, Sleeps, ask, collect, script, text_of
+from tests.providers.support import Script, Sleeps, ask, collect, script, text_of
 
 CHAT_PATH, RESPONSES_PATH, MODELS_PATH = "/v1/chat/completions", "/v1/responses", "/v1/models"
 
@@ -41,7 +42,7 @@ class World:
         if listed is not None:
             answers = listed if isinstance(listed, list) else [listed]
             self.models = script(server, MODELS_PATH, *answers, method="GET")
-        self.seen, self.sleeps = Seen(), Sleeps()
+        self.seen, self.sleeps = EventRecorder(), Sleeps()
         self.provider = OpenAICompat(
             server.url_for("/v1"),
             observer=self.seen,
@@ -358,7 +359,7 @@ async def test_a_wrong_guess_is_switched_once_and_remembered(
 ) -> None:
     script(httpserver, CHAT_PATH, (400, body))
     served = script(httpserver, RESPONSES_PATH, RESPONSE)
-    memo, seen = Memo(), Seen()
+    memo, seen = Memo(), EventRecorder()
     base = httpserver.url_for("/v1")
     async with OpenAICompat(base, memo=memo, observer=seen) as provider:
         reply = await provider.complete(ask(response_format=FORMAT))
@@ -382,7 +383,7 @@ async def test_a_switch_is_remembered_on_disk(httpserver: HTTPServer, tmp_path: 
     base = httpserver.url_for("/v1")
     for requests in (2, 1):
         memo = open_memo(f"disk:{tmp_path}/memo")
-        async with memo, OpenAICompat(base, memo=memo, observer=Seen()) as provider:
+        async with memo, OpenAICompat(base, memo=memo, observer=EventRecorder()) as provider:
             assert (await provider.complete(ask())).requests == requests
         del memo
 
@@ -392,7 +393,7 @@ async def test_a_stream_switches_too(httpserver: HTTPServer) -> None:
     httpserver.expect_request(RESPONSES_PATH).respond_with_handler(
         lambda _: Answer(iter(responses_stream()), content_type="text/event-stream")
     )
-    async with OpenAICompat(httpserver.url_for("/v1"), observer=Seen()) as provider:
+    async with OpenAICompat(httpserver.url_for("/v1"), observer=EventRecorder()) as provider:
         assert text_of(await collect(provider, ask())) == ANSWER
 
 
@@ -402,7 +403,7 @@ async def test_a_switch_goes_both_ways(httpserver: HTTPServer) -> None:
     script(httpserver, RESPONSES_PATH, (400, body))
     script(httpserver, CHAT_PATH, CHAT)
     base = httpserver.url_for("/v1")
-    async with OpenAICompat(base, discover=True, observer=Seen()) as provider:
+    async with OpenAICompat(base, discover=True, observer=EventRecorder()) as provider:
         assert (await provider.complete(ask())).requests == 3
         assert provider.api_for("m") == "chat"
 
@@ -412,7 +413,7 @@ async def test_a_failed_switch_gives_its_own_error_and_remembers_nothing(
 ) -> None:
     script(httpserver, CHAT_PATH, (400, WRONG_API))
     script(httpserver, RESPONSES_PATH, (401, {"error": {"message": "key"}}))
-    memo, seen = Memo(), Seen()
+    memo, seen = Memo(), EventRecorder()
     async with OpenAICompat(httpserver.url_for("/v1"), memo=memo, observer=seen) as provider:
         with pytest.raises(ProviderError) as caught:
             await provider.complete(ask())
@@ -425,7 +426,7 @@ async def test_a_failed_switch_gives_its_own_error_and_remembers_nothing(
 async def test_both_apis_refusing_ends_after_two_sends(httpserver: HTTPServer) -> None:
     chat = script(httpserver, CHAT_PATH, (400, WRONG_API))
     responses = script(httpserver, RESPONSES_PATH, (400, WRONG_API))
-    async with OpenAICompat(httpserver.url_for("/v1"), observer=Seen()) as provider:
+    async with OpenAICompat(httpserver.url_for("/v1"), observer=EventRecorder()) as provider:
         with pytest.raises(ProviderError) as caught:
             await provider.complete(ask())
     assert caught.value.kind is Kind.UNSUPPORTED_API
@@ -435,7 +436,9 @@ async def test_both_apis_refusing_ends_after_two_sends(httpserver: HTTPServer) -
 async def test_an_explicit_api_is_trusted_and_never_switched(httpserver: HTTPServer) -> None:
     script(httpserver, CHAT_PATH, (400, WRONG_API))
     other = script(httpserver, RESPONSES_PATH, RESPONSE)
-    async with OpenAICompat(httpserver.url_for("/v1"), api="chat", observer=Seen()) as provider:
+    async with OpenAICompat(
+        httpserver.url_for("/v1"), api="chat", observer=EventRecorder()
+    ) as provider:
         with pytest.raises(ProviderError) as caught:
             await provider.complete(ask())
     assert caught.value.kind is Kind.UNSUPPORTED_API
@@ -445,7 +448,7 @@ async def test_an_explicit_api_is_trusted_and_never_switched(httpserver: HTTPSer
 async def test_a_refused_format_is_no_wrong_api(httpserver: HTTPServer) -> None:
     script(httpserver, CHAT_PATH, (400, REFUSED))
     other = script(httpserver, RESPONSES_PATH, RESPONSE)
-    async with OpenAICompat(httpserver.url_for("/v1"), observer=Seen()) as provider:
+    async with OpenAICompat(httpserver.url_for("/v1"), observer=EventRecorder()) as provider:
         with pytest.raises(ProviderError) as caught:
             await provider.complete(ask(response_format=FORMAT))
     assert caught.value.kind is Kind.FORMAT_REFUSED
@@ -521,7 +524,7 @@ async def test_a_switch_to_a_url_nobody_can_derive_leaves_the_first_error(
 ) -> None:
     script(httpserver, CHAT_PATH, (400, WRONG_API))
     base = httpserver.url_for(CHAT_PATH) + "?v=1"
-    async with OpenAICompat(base, observer=Seen()) as provider:
+    async with OpenAICompat(base, observer=EventRecorder()) as provider:
         with pytest.raises(ProviderError) as caught:
             await provider.complete(ask())
     assert (caught.value.kind, caught.value.requests) == (Kind.UNSUPPORTED_API, 1)

@@ -20,10 +20,11 @@ from structguard.providers import AwsKeys, Bedrock
 from structguard.service import Provider
 from structguard.types import Finished, Kind, TextDelta
 from structguard.wire.base import WireOptions
+from tests.doubles import EventRecorder
 from tests.http.raw import Play, raw_server
 from tests.providers.frames import event, frame
 from tests.providers.payloads import ANSWER, FORMAT, SCHEMA
-from tests.providers.support import Seen, Sleeps, ask, collect, script, text_of
+from tests.providers.support import Sleeps, ask, collect, script, text_of
 
 pytest.importorskip("botocore", reason="botocore is not installed (extra bedrock)")
 
@@ -47,7 +48,7 @@ STREAM = [
 
 
 def provider(server: HTTPServer, **options: object) -> Bedrock:
-    given = {"base_url": server.url_for("/"), "keys": KEYS, "observer": Seen(), **options}
+    given = {"base_url": server.url_for("/"), "keys": KEYS, "observer": EventRecorder(), **options}
     return Bedrock("us-east-1", **given)  # type: ignore[arg-type]
 
 
@@ -293,7 +294,7 @@ def test_one_credential_is_enough() -> None:
 
 
 def test_api_is_ignored_with_one_warning() -> None:
-    seen = Seen()
+    seen = EventRecorder()
     Bedrock("us-east-1", api="responses", observer=seen)
     assert len(seen.of(OptionIgnored)) == 1
 

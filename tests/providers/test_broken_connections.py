@@ -13,9 +13,10 @@ from structguard.http import TransportName
 from structguard.options import RetryOptions
 from structguard.providers import OpenAICompat
 from structguard.types import Finished, Kind, StreamEvent, TextDelta
+from tests.doubles import EventRecorder
 from tests.http.raw import Play, RawServer, chunked, raw_server, reply
 from tests.providers.payloads import ANSWER, CHAT, chat_stream, responses_stream
-from tests.providers.support import Seen, ask, collect, fault_of, text_of
+from tests.providers.support import ask, collect, fault_of, text_of
 
 BODY = json.dumps(CHAT).encode()
 STREAM = chat_stream()
@@ -34,10 +35,12 @@ def transport_of_this_test(transport: TransportName, anyio_backend: str) -> None
     CHOSEN[0] = transport
 
 
-def provider(server: RawServer, *, seen: Seen | None = None, attempts: int = 3) -> OpenAICompat:
+def provider(
+    server: RawServer, *, seen: EventRecorder | None = None, attempts: int = 3
+) -> OpenAICompat:
     return OpenAICompat(
         f"{server.url}/v1",
-        observer=seen or Seen(),
+        observer=seen or EventRecorder(),
         retry=RetryOptions(attempts=attempts, backoff=0.0),
         transport=CHOSEN[0],
     )
@@ -71,7 +74,7 @@ async def test_a_broken_exchange_is_unavailable_and_sent_again(play: Play) -> No
         async with provider(server) as opened:
             answer = await opened.complete(ask())
         assert (answer.text, answer.requests) == (ANSWER, 2)
-    seen = Seen()
+    seen = EventRecorder()
     with raw_server(play) as server:
         async with provider(server, seen=seen, attempts=2) as opened:
             with pytest.raises(ProviderError) as caught:
@@ -108,7 +111,7 @@ async def test_a_stream_cut_before_its_first_event_is_opened_again(play: Play) -
 async def test_a_stream_cut_after_its_first_event_is_truncated_and_never_sent_again(
     *, reset: bool, end: bool
 ) -> None:
-    seen = Seen()
+    seen = EventRecorder()
     play = Play([chunked(STREAM[0], end=end), 0.05], reset=reset)
     with raw_server(play) as server:
         async with provider(server, seen=seen) as opened:
@@ -213,7 +216,7 @@ async def test_cancelling_before_the_first_event_closes_the_connection() -> None
 
 
 async def test_a_stream_that_broke_is_over_and_told_once() -> None:
-    seen = Seen()
+    seen = EventRecorder()
     with raw_server(Play([chunked(STREAM[0], end=False)], hold=True)) as server:
         async with provider(server, seen=seen) as opened, opened.stream(ask(timeout=0.3)) as events:
             assert await anext(events) == TextDelta("{")

@@ -13,8 +13,9 @@ from structguard.errors import AuthenticationFailed, ProviderError, Timeout
 from structguard.events import ProviderFailed
 from structguard.providers import Credential, OpenAICompat
 from structguard.types import Kind
+from tests.doubles import EventRecorder
 from tests.providers.payloads import ANSWER, CHAT, chat_stream
-from tests.providers.support import Seen, Sleeps, ask, collect, script, text_of
+from tests.providers.support import Sleeps, ask, collect, script, text_of
 
 PATH = "/v1/chat/completions"
 UNAUTHORISED = (401, {"error": {"message": "token expired"}})
@@ -37,7 +38,7 @@ def provider(server: HTTPServer, tokens: object, **options: object) -> OpenAICom
     return OpenAICompat(
         server.url_for("/v1"),
         credentials=tokens,  # type: ignore[arg-type]
-        **{"observer": Seen(), **options},  # type: ignore[arg-type]
+        **{"observer": EventRecorder(), **options},  # type: ignore[arg-type]
     )
 
 
@@ -67,7 +68,7 @@ async def test_a_credential_is_kept_until_it_runs_out(httpserver: HTTPServer) ->
 
 async def test_a_401_renews_once_and_is_counted(httpserver: HTTPServer) -> None:
     served = script(httpserver, PATH, UNAUTHORISED, CHAT)
-    tokens, seen = Tokens(), Seen()
+    tokens, seen = Tokens(), EventRecorder()
     async with provider(httpserver, tokens, observer=seen) as opened:
         reply = await opened.complete(ask(attempts=1))
     assert (reply.text, reply.requests, tokens.asked) == (ANSWER, 2, 2)
@@ -80,7 +81,7 @@ async def test_a_401_renews_once_and_is_counted(httpserver: HTTPServer) -> None:
 
 async def test_a_second_401_is_an_error(httpserver: HTTPServer) -> None:
     served = script(httpserver, PATH, UNAUTHORISED)
-    tokens, seen = Tokens(), Seen()
+    tokens, seen = Tokens(), EventRecorder()
     async with provider(httpserver, tokens, observer=seen) as opened:
         with pytest.raises(AuthenticationFailed) as caught:
             await opened.complete(ask())
@@ -106,7 +107,9 @@ async def test_concurrent_401s_renew_once(httpserver: HTTPServer) -> None:
 
 async def test_a_401_with_a_static_key_is_sent_once(httpserver: HTTPServer) -> None:
     served = script(httpserver, PATH, UNAUTHORISED)
-    async with OpenAICompat(httpserver.url_for("/v1"), api_key="k", observer=Seen()) as opened:
+    async with OpenAICompat(
+        httpserver.url_for("/v1"), api_key="k", observer=EventRecorder()
+    ) as opened:
         with pytest.raises(AuthenticationFailed):
             await opened.complete(ask())
     assert len(served.received) == 1

@@ -14,9 +14,10 @@ from structguard.memo import Entry, Memo
 from structguard.providers import AwsKeys, Bedrock, Credential, OpenAICompat
 from structguard.providers.lookup import EXPIRY
 from structguard.types import Kind
+from tests.doubles import EventRecorder
 from tests.http.raw import Play, chunked, raw_server, reply
 from tests.providers.payloads import ANSWER, CHAT, WRONG_API, chat_stream, responses_stream
-from tests.providers.support import Seen, Sleeps, ask, collect, script, text_of
+from tests.providers.support import Sleeps, ask, collect, script, text_of
 
 
 async def test_embeddings_share_the_error_path(httpserver: HTTPServer) -> None:
@@ -27,7 +28,9 @@ async def test_embeddings_share_the_error_path(httpserver: HTTPServer) -> None:
         assert (await provider.embed("a", model="e")).requests == 2
     assert len(served.received) == 2
     with raw_server(Play([])) as server:
-        async with OpenAICompat(server.url, sleep=sleeps.sleep, observer=Seen()) as provider:
+        async with OpenAICompat(
+            server.url, sleep=sleeps.sleep, observer=EventRecorder()
+        ) as provider:
             with pytest.raises(ProviderError) as caught:
                 await provider.embed("a", model="e", timeout=5.0, user="ann")
     error = caught.value
@@ -44,7 +47,7 @@ async def test_a_credential_that_took_all_the_time_leaves_nothing_to_send_in(
         return Credential(token="".join("abc"))
 
     async with OpenAICompat(
-        httpserver.url_for("/v1"), credentials=slow, clock=sleeps.clock, observer=Seen()
+        httpserver.url_for("/v1"), credentials=slow, clock=sleeps.clock, observer=EventRecorder()
     ) as provider:
         with pytest.raises(Timeout, match="no time left") as caught:
             await provider.complete(ask(timeout=20.0))
@@ -64,7 +67,7 @@ async def test_a_stream_that_nobody_takes_over_is_closed() -> None:
     parts = chunked(*responses_stream()[:3], end=False)
     with raw_server(Play([wrong]), Play([parts], hold=True)) as server:
         memo = Forgetful()
-        async with OpenAICompat(server.url, memo=memo, observer=Seen()) as provider:
+        async with OpenAICompat(server.url, memo=memo, observer=EventRecorder()) as provider:
             with pytest.raises(RuntimeError, match="use_api"):
                 await collect(provider, ask())
             assert await anyio.to_thread.run_sync(server.closed_by_client.wait, 2)
@@ -86,7 +89,7 @@ async def test_a_refused_signature_is_not_signed_again(httpserver: HTTPServer) -
     served = script(httpserver, "/model/m/converse", (401, {}))
     keys = AwsKeys(access_key="a", secret_key="".join("abc"))
     async with Bedrock(
-        "us-east-1", keys=keys, base_url=httpserver.url_for("/"), observer=Seen()
+        "us-east-1", keys=keys, base_url=httpserver.url_for("/"), observer=EventRecorder()
     ) as provider:
         with pytest.raises(AuthenticationFailed):
             await provider.complete(ask())
@@ -100,7 +103,7 @@ async def test_a_renewal_that_breaks_is_no_reason_to_fail(
     script(httpserver, "/v1/models", listing, method="GET")
     slow = script(httpserver, "/v1/chat/completions", CHAT)
     slow.delay = 0.1
-    sleeps, seen = Sleeps(), Seen()
+    sleeps, seen = Sleeps(), EventRecorder()
     async with OpenAICompat(
         httpserver.url_for("/v1"), discover=True, clock=sleeps.clock, observer=seen
     ) as provider:

@@ -23,9 +23,10 @@ from structguard.events import Event, ProviderFailed
 from structguard.options import RetryOptions
 from structguard.providers import OpenAI, OpenAICompat
 from structguard.types import Kind, Scope
+from tests.doubles import EventRecorder
 from tests.http.raw import Play, raw_server
 from tests.providers.payloads import ANSWER, CHAT, FORMAT, RATE_LIMITED, REFUSED, chat_stream, sse
-from tests.providers.support import Seen, Sleeps, ask, collect, run, script, text_of
+from tests.providers.support import Sleeps, ask, collect, run, script, text_of
 
 PATH = "/v1/chat/completions"
 
@@ -34,7 +35,7 @@ class Bench:
     """A provider whose waits take no time, and what it told."""
 
     def __init__(self, server: HTTPServer, **options: object) -> None:
-        self.seen, self.sleeps = Seen(), Sleeps()
+        self.seen, self.sleeps = EventRecorder(), Sleeps()
         self.provider = OpenAICompat(
             server.url_for("/v1"),
             api_key="sk-test",
@@ -168,7 +169,7 @@ async def test_the_backoff_doubles_up_to_its_cap(httpserver: HTTPServer) -> None
 
 async def test_jitter_takes_up_to_half_of_the_backoff_away(httpserver: HTTPServer) -> None:
     script(httpserver, PATH, (503, {}), CHAT)
-    seen, sleeps = Seen(), Sleeps()
+    seen, sleeps = EventRecorder(), Sleeps()
     async with OpenAICompat(
         httpserver.url_for("/v1"), observer=seen, sleep=sleeps.sleep, jitter=lambda: 0.999
     ) as provider:
@@ -204,7 +205,7 @@ async def test_our_own_deadline_is_no_servers_time_out_and_not_retried(
         return Answer("{}")
 
     httpserver.expect_request(PATH).respond_with_handler(slow)
-    async with OpenAICompat(httpserver.url_for("/v1"), observer=Seen()) as provider:
+    async with OpenAICompat(httpserver.url_for("/v1"), observer=EventRecorder()) as provider:
         with pytest.raises(Timeout) as caught:
             await provider.complete(ask(timeout=0.2))
     error = caught.value
@@ -315,7 +316,7 @@ async def test_no_error_shows_the_key(httpserver: HTTPServer) -> None:
     other = "sk-anothersecret1234567890abc"
     body = {"error": {"message": f"Incorrect API key provided: {key}, not {other}."}}
     script(httpserver, PATH, (401, body))
-    seen = Seen()
+    seen = EventRecorder()
     async with OpenAICompat(httpserver.url_for("/v1"), api_key=key, observer=seen) as provider:
         with pytest.raises(AuthenticationFailed) as caught:
             await provider.complete(ask())
@@ -348,7 +349,7 @@ async def test_status_never_raises(httpserver: HTTPServer, status: int, health: 
 
 
 async def test_status_of_nobody_is_unhealthy() -> None:
-    seen = Seen()
+    seen = EventRecorder()
     async with OpenAICompat("http://127.0.0.1:9/v1", observer=seen) as provider:
         got = await provider.status()
     assert got.health == "unhealthy"
@@ -383,7 +384,7 @@ async def test_no_error_shows_the_key_in_whatever_words_it_is_repeated(
         PATH,
         (401, {"error": {"message": f"no access for {key}!", "code": key, "param": key}}),
     )
-    seen = Seen()
+    seen = EventRecorder()
     async with OpenAICompat(httpserver.url_for("/v1"), api_key=key, observer=seen) as provider:
         with pytest.raises(AuthenticationFailed, match=r"no access for \*\*\*!") as caught:
             await provider.complete(ask())
@@ -393,7 +394,9 @@ async def test_no_error_shows_the_key_in_whatever_words_it_is_repeated(
 
 async def test_a_key_that_is_a_mere_word_is_no_secret(httpserver: HTTPServer) -> None:
     script(httpserver, PATH, (400, {"error": {"message": "none of it"}}))
-    async with OpenAICompat(httpserver.url_for("/v1"), api_key="none", observer=Seen()) as provider:
+    async with OpenAICompat(
+        httpserver.url_for("/v1"), api_key="none", observer=EventRecorder()
+    ) as provider:
         with pytest.raises(ProviderError, match="none of it"):
             await provider.complete(ask())
 
@@ -403,7 +406,7 @@ async def test_a_retry_after_date_counts_from_now_where_the_reply_has_no_date() 
     head = f"HTTP/1.1 429 Slow\r\nretry-after: {when}\r\ncontent-length: 2\r\n\r\n{{}}"
     once = RetryOptions(attempts=1)
     with raw_server(Play([head.encode()])) as server:
-        async with OpenAICompat(server.url, retry=once, observer=Seen()) as provider:
+        async with OpenAICompat(server.url, retry=once, observer=EventRecorder()) as provider:
             with pytest.raises(RateLimited) as caught:
                 await provider.complete(ask())
     assert caught.value.retry_after is not None
@@ -414,7 +417,7 @@ async def test_a_key_in_the_query_of_the_base_url_is_never_shown(httpserver: HTT
     """Endpoints that redirect, from http to https, repeat the query."""
     secret = "abc123def456"  # noqa: S105
     script(httpserver, PATH, (301, {}, {"location": f"https://elsewhere/v1?key={secret}"}))
-    seen = Seen()
+    seen = EventRecorder()
     url = f"{httpserver.url_for('/v1')}?key={secret}"
     async with OpenAICompat(url, observer=seen) as provider:
         with pytest.raises(ProviderError, match="redirects to https://elsewhere/v1;") as caught:

@@ -18,8 +18,9 @@ from structguard.providers import Google
 from structguard.providers.vertex import VertexToken
 from structguard.service import Provider
 from structguard.types import Kind
+from tests.doubles import EventRecorder
 from tests.providers.payloads import ANSWER, FORMAT, SCHEMA, sse
-from tests.providers.support import Seen, Sleeps, ask, collect, script, text_of
+from tests.providers.support import Sleeps, ask, collect, script, text_of
 
 REPLY = {
     "candidates": [
@@ -38,7 +39,7 @@ PATH, STREAM = "/v1beta/models/m:generateContent", "/v1beta/models/m:streamGener
 
 
 def provider(server: HTTPServer, key: str | None = "g-key", **options: object) -> Google:
-    given = {"base_url": server.url_for("/v1beta"), "observer": Seen(), **options}
+    given = {"base_url": server.url_for("/v1beta"), "observer": EventRecorder(), **options}
     return Google(key, **given)  # type: ignore[arg-type]
 
 
@@ -170,7 +171,7 @@ def user_credentials(httpserver: HTTPServer) -> Callable[[], object]:
 
 
 def vertex(server: HTTPServer, credentials: object, **options: object) -> Google:
-    given = {"base_url": server.url_for(VERTEX), "observer": Seen(), **options}
+    given = {"base_url": server.url_for(VERTEX), "observer": EventRecorder(), **options}
     return Google(location="eu", project="p", credentials=credentials, **given)  # type: ignore[arg-type]
 
 
@@ -345,6 +346,6 @@ def test_google_auth_is_named_when_missing(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_api_is_ignored_with_one_warning() -> None:
-    seen = Seen()
+    seen = EventRecorder()
     Google("k", api="chat", observer=seen)
     assert len(seen.of(OptionIgnored)) == 1

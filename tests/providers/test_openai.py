@@ -13,6 +13,7 @@ from structguard.providers import OpenAI, OpenAICompat
 from structguard.service import Provider
 from structguard.types import Kind
 from structguard.wire.base import WireOptions
+from tests.doubles import EventRecorder
 from tests.providers.payloads import (
     ANSWER,
     CHAT,
@@ -23,11 +24,11 @@ from tests.providers.payloads import (
     WRONG_API,
     responses_stream,
 )
-from tests.providers.support import Seen, ask, collect, script, text_of
+from tests.providers.support import ask, collect, script, text_of
 
 
 def provider(server: HTTPServer, **options: object) -> OpenAI:
-    given = {"base_url": server.url_for("/v1"), "observer": Seen(), **options}
+    given = {"base_url": server.url_for("/v1"), "observer": EventRecorder(), **options}
     return OpenAI("sk-test", **given)  # type: ignore[arg-type]
 
 
@@ -79,7 +80,7 @@ async def test_it_never_switches_to_chat(httpserver: HTTPServer) -> None:
 async def test_a_missing_key_is_an_authentication_error_and_nothing_is_sent(
     httpserver: HTTPServer,
 ) -> None:
-    seen = Seen()
+    seen = EventRecorder()
     async with OpenAI(base_url=httpserver.url_for("/v1"), observer=seen) as opened:
         with pytest.raises(AuthenticationFailed, match="OPENAI_API_KEY") as caught:
             await opened.complete(ask())
@@ -124,7 +125,7 @@ async def test_a_reasoning_model_is_said_to_be_one(httpserver: HTTPServer) -> No
     ],
 )
 def test_a_compatible_servers_url_names_the_other_class_once(url: str, *, own: bool) -> None:
-    seen = Seen()
+    seen = EventRecorder()
     OpenAI("sk-test", base_url=url, observer=seen)
     told = seen.of(OptionIgnored)
     assert len(told) == (0 if own else 1)
@@ -140,7 +141,7 @@ async def test_the_environment_is_read_by_from_env_only(
     monkeypatch.setenv("OPENAI_ORGANIZATION", "org-env")
     monkeypatch.setenv("OPENAI_TIMEOUT", "12.5")
     assert OpenAI("k").id == "api.openai.com/v1"
-    async with OpenAI.from_env(observer=Seen()) as opened:
+    async with OpenAI.from_env(observer=EventRecorder()) as opened:
         await opened.complete(ask())
         assert opened._engine.timeout == 12.5
     headers = served.received[0].headers
@@ -151,7 +152,7 @@ async def test_the_environment_is_read_by_from_env_only(
 async def test_empty_variables_count_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("API_KEY", "BASE_URL", "ORGANIZATION", "TIMEOUT"):
         monkeypatch.setenv(f"OPENAI_{name}", " ")
-    opened = OpenAI.from_env(observer=Seen())
+    opened = OpenAI.from_env(observer=EventRecorder())
     assert (opened.id, opened._engine.timeout) == ("api.openai.com/v1", 600.0)
     with pytest.raises(AuthenticationFailed):
         await opened.complete(ask())

@@ -20,6 +20,7 @@ from structguard.refusal import RequestFacts
 from structguard.service import Provider
 from structguard.types import Finished, Kind, Request, TextDelta
 from structguard.wire.base import WireOptions
+from tests.doubles import EventRecorder
 from tests.providers.payloads import (
     ANSWER,
     CHAT,
@@ -30,7 +31,7 @@ from tests.providers.payloads import (
     chat_stream,
     responses_stream,
 )
-from tests.providers.support import Seen, ask, collect, script, text_of
+from tests.providers.support import ask, collect, script, text_of
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def base(httpserver: HTTPServer) -> str:
 
 @pytest.fixture
 async def provider(base: str) -> AsyncIterator[OpenAICompat]:
-    async with OpenAICompat(base, api_key="sk-test", observer=Seen()) as opened:
+    async with OpenAICompat(base, api_key="sk-test", observer=EventRecorder()) as opened:
         yield opened
 
 
@@ -284,7 +285,7 @@ async def test_embeddings_that_are_none_are_a_bad_response(
     base: str, reply: object, httpserver: HTTPServer
 ) -> None:
     script(httpserver, "/v1/embeddings", reply)
-    async with OpenAICompat(base, observer=Seen(), sleep=_no_sleep) as provider:
+    async with OpenAICompat(base, observer=EventRecorder(), sleep=_no_sleep) as provider:
         with pytest.raises(ProviderError) as caught:
             await provider.embed("a", model="e")
     assert (caught.value.kind, caught.value.operation) == (Kind.BAD_RESPONSE, "embed")

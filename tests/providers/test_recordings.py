@@ -16,9 +16,10 @@ from structguard.types import Finished, StreamEvent
 from structguard.wire import chat, generate_content, messages, responses
 from structguard.wire.base import NO_HEADERS, Wire
 from structguard.wire.converse.stream import open_stream as open_converse
+from tests.doubles import EventRecorder
 from tests.http.raw import Play, chunked, raw_server
 from tests.providers.frames import event
-from tests.providers.support import Seen, ask, collect
+from tests.providers.support import ask, collect
 
 RECORDINGS = Path(__file__).parents[1] / "wire" / "recordings"
 WIRES: dict[str, Wire] = {
@@ -40,7 +41,7 @@ def opened(name: str, url: str, transport: TransportName) -> Provider:
         case "chat":
             return OpenAICompat(f"{url}/v1", transport=transport)
         case "responses":
-            return OpenAI("k", base_url=f"{url}/v1", transport=transport, observer=Seen())
+            return OpenAI("k", base_url=f"{url}/v1", transport=transport, observer=EventRecorder())
         case "messages":
             return Anthropic("k", base_url=url, transport=transport)
         case "generate":

@@ -13,7 +13,8 @@ from structguard.guard import Guard
 from structguard.options import RetryOptions
 from structguard.providers import OpenAICompat
 from structguard.types import Finished, Kind, Request, Scope, TextDelta
-from tests.providers.support import Seen, collect, text_of
+from tests.doubles import EventRecorder
+from tests.providers.support import collect, text_of
 
 SCHEMA = {
     "type": "object",
@@ -39,7 +40,7 @@ def ask(content: object = "hello", **fields: object) -> Request:
 
 
 def provider(url: str, **options: object) -> OpenAICompat:
-    return OpenAICompat(url, **{"retry": ONCE, "observer": Seen(), **options})  # type: ignore[arg-type]
+    return OpenAICompat(url, **{"retry": ONCE, "observer": EventRecorder(), **options})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
@@ -89,7 +90,7 @@ async def test_a_schema_it_cannot_take_is_a_refusal_of_that_schema(
 
 
 async def test_the_guard_rescues_it_and_remembers_it(llama: str) -> None:
-    async with Guard(memo="memory:", observer=Seen()) as guard, provider(llama) as opened:
+    async with Guard(memo="memory:", observer=EventRecorder()) as guard, provider(llama) as opened:
         safe = guard.protect(opened)
         first = await safe.complete(ask(response_format=UNTAKEN))
         second = await safe.complete(ask(response_format=UNTAKEN))
@@ -147,7 +148,7 @@ async def test_an_image_to_a_text_model_is_its_500(llama: str) -> None:
 
 
 async def test_its_model_list_says_nothing_of_apis(llama: str) -> None:
-    seen = Seen()
+    seen = EventRecorder()
     async with provider(llama, discover=True, observer=seen) as opened:
         assert (await opened.complete(ask())).requests == 2
         assert (await opened.complete(ask())).requests == 1

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from structguard.memo import Memo
 from structguard.memo.disk import DiskStore
-from tests.memo.made import KEY, Ears, Hands, entry
+from tests.doubles import EventRecorder, ManualClock
+from tests.memo.support import KEY, NOON, entry
 
 CHILDREN = 4
 
@@ -34,8 +35,8 @@ def in_child(memo: Memo, number: int) -> int:
 
 def main() -> None:
     warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns of forks beside threads
-    ears = Ears()
-    memo = Memo(DiskStore(Path(sys.argv[1])), observer=ears, wall=Hands())
+    recorder = EventRecorder()
+    memo = Memo(DiskStore(Path(sys.argv[1])), observer=recorder, wall=ManualClock(NOON))
     memo.remember(entry())
     memo.note_saved(entry())
     stop = threading.Event()
@@ -63,7 +64,7 @@ def main() -> None:
     memo.clear(entry(50))
     memo.refresh()
     memo.close()
-    print(codes, [(one.model, one.saved) for one in memo.entries()], ears.heard, flush=True)
+    print(codes, [(one.model, one.saved) for one in memo.entries()], recorder.events, flush=True)
 
 
 main()

@@ -10,13 +10,15 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+from structguard.events import MemoTrouble
 from structguard.memo import open_memo
-from tests.memo.made import KEY, NOON, Ears, entry
+from tests.doubles import EventRecorder
+from tests.memo.support import KEY, NOON, entry
 
 
 def main() -> None:
-    ears = Ears()
-    memo = open_memo(sys.argv[1], observer=ears, wall=lambda: NOON)
+    recorder = EventRecorder()
+    memo = open_memo(sys.argv[1], observer=recorder, wall=lambda: NOON)
     print("ready", flush=True)
     for line in sys.stdin:
         what, *words = line.split()
@@ -35,7 +37,7 @@ def main() -> None:
             break
         print(answer, flush=True)
     memo.close()
-    print([trouble.reason for trouble in ears.troubles], flush=True)
+    print([trouble.reason for trouble in recorder.of(MemoTrouble)], flush=True)
 
 
 main()

@@ -17,16 +17,18 @@ import sys
 import time
 from pathlib import Path
 
+from structguard.events import MemoTrouble
 from structguard.memo import Memo
 from structguard.memo.disk import DiskStore
-from tests.memo.made import NOON, Ears, entry
+from tests.doubles import EventRecorder
+from tests.memo.support import NOON, entry
 
 
 def write_for_ever(place: Path, start: int, pipe: int) -> None:
-    ears = Ears()
-    memo = Memo(DiskStore(place), observer=ears, wall=lambda: NOON)
+    recorder = EventRecorder()
+    memo = Memo(DiskStore(place), observer=recorder, wall=lambda: NOON)
     number = start
-    while not ears.heard:
+    while not recorder.events:
         memo.remember(entry(number))
         os.write(pipe, b"+%d\n" % number)
         if number % 3 == 0:
@@ -36,7 +38,7 @@ def write_for_ever(place: Path, start: int, pipe: int) -> None:
             memo.note_saved(entry(number))
             memo.close()
         number += 1
-    os.write(pipe, b"!%s\n" % ears.troubles[0].reason.encode())
+    os.write(pipe, b"!%s\n" % recorder.of(MemoTrouble)[0].reason.encode())
 
 
 def main() -> None:

@@ -7,10 +7,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
-from structguard.events import Event, MemoTrouble
 from structguard.memo import Entry
 from structguard.types import Flag, MemoKey, Refusal, Scope
 
@@ -20,30 +19,6 @@ DAY = 86_400.0
 KEY = MemoKey(
     provider="host/v1", model="m", base_url="host/v1", schema="5" * 64, flags=frozenset({"tools"})
 )
-
-
-@dataclass
-class Hands:
-    """A clock whose hands are set by the test."""
-
-    now: float = NOON
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@dataclass(eq=False)
-class Ears:
-    """An observer that keeps what it heard."""
-
-    heard: list[Event] = field(default_factory=list[Event])
-
-    def __call__(self, event: Event, /) -> None:
-        self.heard.append(event)
-
-    @property
-    def troubles(self) -> list[MemoTrouble]:
-        return [event for event in self.heard if isinstance(event, MemoTrouble)]
 
 
 def refusal(
