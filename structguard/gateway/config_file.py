@@ -55,13 +55,16 @@ def config_from(table: Mapping[str, object], environ: Environ) -> Config:
     """The settings in a parsed table; see `read_config`."""
     known(table, (*SECTIONS, "providers", "models", "endpoints"), "")
     providers = {
-        name: _with_key(read_table(ProviderConfig, one, f"providers.{name}"), name, environ)
-        for name, one in subtables(table, "providers").items()
+        name: _with_key(read_table(ProviderConfig, table_, f"providers.{name}"), name, environ)
+        for name, table_ in subtables(table, "providers").items()
     }
     ends = subtables(table, "endpoints")
     known(ends, ("responses", "chat_completions"), "endpoints")
     endpoints = EndpointsConfig(
-        **{name: read_table(EndpointConfig, one, f"endpoints.{name}") for name, one in ends.items()}
+        **{
+            name: read_table(EndpointConfig, table_, f"endpoints.{name}")
+            for name, table_ in ends.items()
+        }
     )
     auth = _section(AuthConfig, table)
     tokens = tuple(_secret(name, "auth.token_envs", environ) for name in auth.token_envs)
@@ -79,9 +82,9 @@ def config_from(table: Mapping[str, object], environ: Environ) -> Config:
     )
 
 
-def _section(made: type[S], table: Mapping[str, object]) -> S:
-    name = next(name for name, one in SECTIONS.items() if one is made)
-    return read_table(made, subtables(table, name, plain=True), name)
+def _section(section: type[S], table: Mapping[str, object]) -> S:
+    name = next(name for name, kind in SECTIONS.items() if kind is section)
+    return read_table(section, subtables(table, name, plain=True), name)
 
 
 def _with_key(provider: ProviderConfig, name: str, environ: Environ) -> ProviderConfig:

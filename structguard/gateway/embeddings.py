@@ -21,7 +21,7 @@ def embedding_options(body: Mapping[str, object]) -> dict[str, object]:
     return found if encoding is None else {**found, "encoding": encoding}
 
 
-def spoken_embeddings(
+def encode_embeddings(
     found: Embeddings, model: str, body: Mapping[str, object]
 ) -> Mapping[str, object]:
     """The reply, its vectors in the encoding that the body asked for."""

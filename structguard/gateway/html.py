@@ -30,14 +30,14 @@ def escape(text: str) -> Html:
 
 def join(*children: str) -> Html:
     """The children one after the other; whatever is not Html is escaped."""
-    return Html("".join(one if isinstance(one, Html) else escape(one) for one in children))
+    return Html("".join(part if isinstance(part, Html) else escape(part) for part in children))
 
 
 def tag(name: str, attributes: Mapping[str, str] | str = "", /, *children: str) -> Html:
     """An element; `attributes` is its class or a mapping, values and children are escaped."""
     if isinstance(attributes, str):
         attributes = {"class": attributes} if attributes else {}
-    told = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
+    written = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
     if name in _VOID:
-        return Html(f"<{name}{told}>")
-    return Html(f"<{name}{told}>{join(*children)}</{name}>")
+        return Html(f"<{name}{written}>")
+    return Html(f"<{name}{written}>{join(*children)}</{name}>")

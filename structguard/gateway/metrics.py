@@ -83,13 +83,13 @@ class Metrics:
         self._recent = _Recent(clock)
         self.sink: PrometheusSink = PrometheusSink(registry)
 
-        made: Series = OwnSeries(registry) if workers_dir is None else SharedSeries(registry)
+        series: Series = OwnSeries(registry) if workers_dir is None else SharedSeries(registry)
 
         def counter(name: str, about: str, *labels: str) -> Count:
-            return made.counter(f"structguard_{name}", about, *labels)
+            return series.counter(f"structguard_{name}", about, *labels)
 
         def durations(name: str, about: str, label: str) -> Durations:
-            return made.durations(f"structguard_{name}", about, label, BOUNDS)
+            return series.durations(f"structguard_{name}", about, label, BOUNDS)
 
         self._requests = counter("requests", "Requests answered", "endpoint", "status")
         self._seconds = durations("request_seconds", "From request to last byte", "endpoint")
@@ -98,7 +98,9 @@ class Metrics:
         self._asked = counter("upstream_requests", "Requests sent", "provider", "status")
         self._formats = counter("formats", "Replies to requests that carried a format", "enforced")
         self._read = counter("replies_read", "How the JSON was found in a reply", "source")
-        self._in_flight = made.gauge("structguard_in_flight", "Requests being answered", "endpoint")
+        self._in_flight = series.gauge(
+            "structguard_in_flight", "Requests being answered", "endpoint"
+        )
 
     def shared_secret(self) -> bytes:
         """Random bytes, the same in all workers of one `structguard serve`."""

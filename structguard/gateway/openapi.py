@@ -121,8 +121,8 @@ def _chat() -> dict[str, Json]:
     """The legacy endpoint, imported only where it is enabled."""
     from structguard.gateway.schema_chat import SCHEMA  # noqa: PLC0415  removable
 
-    made = _asked("Complete a chat", SCHEMA, _COMPLETION, stream=True)
-    return {"/v1/chat/completions": {"post": {**made, "deprecated": True}}}
+    operation = _asked("Complete a chat", SCHEMA, _COMPLETION, stream=True)
+    return {"/v1/chat/completions": {"post": {**operation, "deprecated": True}}}
 
 
 def _asked(
@@ -145,15 +145,15 @@ def _operation(
     kinds: Json = {"application/json": {"schema": reply}}
     if stream:
         kinds["text/event-stream"] = {"schema": _EVENT}
-    made: Json = {
+    operation: Json = {
         "summary": summary,
         "responses": {"200": {"description": "Done", "content": kinds}, "default": _FAILED},
     }
     if body is not None:
         schema = {key: value for key, value in body.items() if key != "$schema"}
         content = {"application/json": {"schema": schema}}
-        made["requestBody"] = {"required": True, "content": content}
-    return made if auth else {**made, "security": []}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation if auth else {**operation, "security": []}
 
 
 def _with(name: str, operations: Json) -> Json:

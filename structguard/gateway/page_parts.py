@@ -26,9 +26,9 @@ def header(snapshot: Snapshot) -> Html:
     """The name, how it goes in one pill, and since when."""
     modes = Counter(link.mode for chain in snapshot.chains for link in chain.links)
     away = [f"{modes[mode]} {mode}" for mode in ("cooling", "half-open") if modes[mode]]
-    kind, told = ("warn", f"Links: {', '.join(away)}") if away else ("good", "Serving")
+    kind, label = ("warn", f"Links: {', '.join(away)}") if away else ("good", "Serving")
     if modes and set(modes) == {"cooling"}:
-        kind, told = "bad", "Every link is cooling"
+        kind, label = "bad", "Every link is cooling"
     about = [
         tag("span", "", f"version {snapshot.version}"),
         tag("span", "", f"up {ago(snapshot.now - snapshot.started)}"),
@@ -36,7 +36,7 @@ def header(snapshot: Snapshot) -> Html:
         tag("a", {"href": "/"}, "Refresh"),
     ]
     title = tag("h1", "", "structguard")
-    return tag("header", "", title, tag("span", f"pill {kind}", told), tag("div", "about", *about))
+    return tag("header", "", title, tag("span", f"pill {kind}", label), tag("div", "about", *about))
 
 
 def tiles(numbers: Numbers) -> Html:
@@ -52,11 +52,11 @@ def tiles(numbers: Numbers) -> Html:
         ("Provider errors", f"{numbers.provider_errors:,}", numbers.provider_errors > 0),
         ("Recovered", f"{numbers.recovered:,}", False),
     )
-    shown = [
+    items = [
         tag("div", "tile bad" if bad else "tile", tag("dt", "", name), tag("dd", "", value))
         for name, value, bad in tiles
     ]
-    return tag("dl", "tiles", *shown)
+    return tag("dl", "tiles", *items)
 
 
 def charts(numbers: Numbers) -> Html:
@@ -94,12 +94,12 @@ def chains(chains: Sequence[ChainRow]) -> Html:
     """Each alias with its links; nothing without any."""
     if not chains:
         return Html("")
-    shown = [
+    items = [
         tag("div", "chain", tag("h3", "", chain.alias), tag("ol", "", *map(_link, chain.links)))
         for chain in chains
     ]
     return _card(
-        "Chains", "Each alias, its links in order, and their breakers", tag("div", "chains", *shown)
+        "Chains", "Each alias, its links in order, and their breakers", tag("div", "chains", *items)
     )
 
 
@@ -112,8 +112,8 @@ def _link(link: LinkView) -> Html:
     mode = link.mode if link.mode != "cooling" else f"cooling {ago(link.cools_for)}"
     name = tag("span", "serving" if link.serving else "", link.link)
     pill = tag("span", f"pill {_MODES[link.mode]}", f"{mode}, probing" if link.probing else mode)
-    told = f"{_many(link.failures, 'failure')}: {link.reason}" if link.failures else ""
-    return tag("li", "", tag("div", "row", name, pill), tag("div", "dim", told) if told else "")
+    note = f"{_many(link.failures, 'failure')}: {link.reason}" if link.failures else ""
+    return tag("li", "", tag("div", "row", name, pill), tag("div", "dim", note) if note else "")
 
 
 def memo(snapshot: Snapshot) -> Html:
@@ -140,7 +140,7 @@ def memo(snapshot: Snapshot) -> Html:
     return _card(
         "Memo",
         sub,
-        _table("stack memo", heads, [_entry(one, snapshot) for one in newest]),
+        _table("stack memo", heads, [_entry(entry, snapshot) for entry in newest]),
         tag("p", "empty", more) if more else Html(""),
     )
 
@@ -180,7 +180,7 @@ def _verdict(entry: Entry) -> list[Html]:
     )
     return [
         tag("span", f"pill {kind}".strip(), f"{entry.format or 'format'} {entry.verdict}"),
-        tag("div", "dim", " · ".join(str(one) for one in details if one)),
+        tag("div", "dim", " · ".join(str(detail) for detail in details if detail)),
     ]
 
 
@@ -202,29 +202,29 @@ def providers(providers: Sequence[ProviderRow]) -> Html:
     heads = (("", "Provider"), ("", "Base URL"), ("", "API"))
     rows = [
         [
-            ("who", "", escape(one.id)),
-            ("dim", "", escape(one.base_url)),
-            ("", "API", tag("span", "", one.api)),
+            ("who", "", escape(provider.id)),
+            ("dim", "", escape(provider.base_url)),
+            ("", "API", tag("span", "", provider.api)),
         ]
-        for one in providers
+        for provider in providers
     ]
     return _card("Providers", "", _table("stack", heads, rows))
 
 
 def footer(snapshot: Snapshot) -> Html:
     """Where memo and responses are kept."""
-    told = (f"Memo {snapshot.memo}", f"Responses {snapshot.store}")
+    places = (f"Memo {snapshot.memo}", f"Responses {snapshot.store}")
     return tag(
         "footer",
         "",
-        *(tag("span", "", one) for one in told),
+        *(tag("span", "", place) for place in places),
         tag("a", {"href": "/metrics"}, "Metrics"),
     )
 
 
 def _card(title: str, sub: str, *children: Html) -> Html:
-    told = tag("p", "sub", sub) if sub else ""
-    return tag("section", "card", tag("h2", "", title), told, *children)
+    subtitle = tag("p", "sub", sub) if sub else ""
+    return tag("section", "card", tag("h2", "", title), subtitle, *children)
 
 
 def _table(
@@ -248,8 +248,8 @@ def _table(
     return tag("table", kind, tag("thead", "", head), tag("tbody", "", *body))
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" + ("" if count == 1 else "s")
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def ago(span: float) -> str:

@@ -22,7 +22,7 @@ from structguard.gateway.auth import Caller
 from structguard.gateway.compact import compacted
 from structguard.gateway.conversation import listed, no_store
 from structguard.gateway.core import Core
-from structguard.gateway.embeddings import embedding_options, spoken_embeddings
+from structguard.gateway.embeddings import embedding_options, encode_embeddings
 from structguard.gateway.faults import ApiError
 from structguard.gateway.openapi import document
 from structguard.gateway.resource import now
@@ -114,18 +114,18 @@ class Rest:
     async def model(self, request: Request, caller: Caller) -> Response:
         """One model, by any name that is answered for; what an upstream lists is all it has."""
         del caller
-        wanted = str(request.path_params["model"])
+        name = str(request.path_params["model"])
         upstreams = self.core.upstreams
-        upstreams.links(wanted)
-        if wanted in self.core.config.models or upstreams.default is None:
-            return json_reply(self._alias(wanted))
-        listed = {one.get("id"): one for one in await self._listed()}
-        found = listed.get(wanted.removeprefix(f"{upstreams.default}:"))
-        if listed and found is None:
+        upstreams.links(name)
+        if name in self.core.config.models or upstreams.default is None:
+            return json_reply(self._alias(name))
+        rows = {row.get("id"): row for row in await self._listed()}
+        listed = rows.get(name.removeprefix(f"{upstreams.default}:"))
+        if rows and listed is None:
             raise ApiError(
-                404, f"there is no model {wanted!r} here", param="model", code="model_not_found"
+                404, f"there is no model {name!r} here", param="model", code="model_not_found"
             )
-        return json_reply({**(found or self._alias(wanted)), "id": wanted})
+        return json_reply({**(listed or self._alias(name)), "id": name})
 
     def _alias(self, name: str) -> dict[str, object]:
         owner = self.core.upstreams.links(name)[0][0]
@@ -146,10 +146,10 @@ class Rest:
             reply = await passage.transport.send(
                 "GET", url, headers=passage.headers, budget=_MODELS_SECONDS
             )
-            given = as_mapping(orjson.loads(await reply.aread())) or {}
+            body = as_mapping(orjson.loads(await reply.aread())) or {}
         except (ExchangeFailed, ValueError):
             return []
-        rows = [as_mapping(row) for row in as_sequence(given.get("data")) or ()]
+        rows = [as_mapping(row) for row in as_sequence(body.get("data")) or ()]
         return [row for row in rows if row is not None]
 
     async def embeddings(self, request: Request, caller: Caller) -> Response:
@@ -157,11 +157,11 @@ class Rest:
         del caller
         exchange = exchange_of(request)
         body = object_in(await exchange.body(self.core.config.limits))
-        found = schema_embeddings.fault(body)
-        if found is not None:
-            raise ApiError(400, found[0], param=found[1])
-        given, model = body["input"], str(body["model"])
-        texts = [given] if isinstance(given, str) else list(as_sequence(given) or ())
+        problem = schema_embeddings.fault(body)
+        if problem is not None:
+            raise ApiError(400, problem[0], param=problem[1])
+        content, model = body["input"], str(body["model"])
+        texts = [content] if isinstance(content, str) else list(as_sequence(content) or ())
         return json_reply(await self._embedded(body, model, [str(text) for text in texts]))
 
     async def _embedded(
@@ -169,17 +169,19 @@ class Rest:
     ) -> Mapping[str, object]:
         links = self.core.upstreams.links(model)
         self.core.check_room()
-        for at, (name, named) in enumerate(links):
+        for at, (name, upstream_model) in enumerate(links):
             embed = getattr(self.core.upstreams.providers[name], "embed", None)
             if embed is None:
                 continue
             try:
-                found: Embeddings = await embed(texts, model=named, **embedding_options(body))
+                embeddings: Embeddings = await embed(
+                    texts, model=upstream_model, **embedding_options(body)
+                )
             except ProviderError as error:
                 if at + 1 == len(links) or not error.rule.advance:
                     raise
             else:
-                return spoken_embeddings(found, model, body)
+                return encode_embeddings(embeddings, model, body)
         raise ApiError(400, f"model {model!r} offers no embeddings", param="model")
 
     async def compact(self, request: Request, caller: Caller) -> Response:
@@ -197,16 +199,17 @@ class Rest:
 
     async def stored(self, request: Request, caller: Caller) -> Response:
         """A stored response, read or forgotten."""
-        return await (self.dropped if request.method == "DELETE" else self.kept)(request, caller)
+        handler = self.delete_stored if request.method == "DELETE" else self.read_stored
+        return await handler(request, caller)
 
-    async def kept(self, request: Request, caller: Caller) -> Response:
+    async def read_stored(self, request: Request, caller: Caller) -> Response:
         """A stored response."""
         stored = await self.core.conversations.stored(caller.scope, request.path_params["id"])
         if stored is None:
             raise _no_response(request.path_params["id"])
         return json_reply(stored.response)
 
-    async def dropped(self, request: Request, caller: Caller) -> Response:
+    async def delete_stored(self, request: Request, caller: Caller) -> Response:
         """Forget a stored response."""
         id_ = request.path_params["id"]
         if not await self.core.conversations.store.delete(caller.scope, id_):
@@ -262,18 +265,18 @@ class Rest:
         return Response(content, headers={"content-type": kind})
 
 
-def _limit(given: str | None) -> int:
-    if given is None:
+def _limit(value: str | None) -> int:
+    if value is None:
         return 20
-    if not given.isdecimal() or not 1 <= int(given) <= 100:
+    if not value.isdecimal() or not 1 <= int(value) <= 100:
         raise ApiError(400, "limit must be 1 to 100", param="limit")
-    return int(given)
+    return int(value)
 
 
-def _order(given: str | None) -> str:
-    if given not in {None, "asc", "desc"}:
-        raise ApiError(400, f"order must be asc or desc, got {given!r}", param="order")
-    return given or "desc"
+def _order(value: str | None) -> str:
+    if value not in {None, "asc", "desc"}:
+        raise ApiError(400, f"order must be asc or desc, got {value!r}", param="order")
+    return value or "desc"
 
 
 def _no_response(id_: str) -> ApiError:
@@ -283,13 +286,13 @@ def _no_response(id_: str) -> ApiError:
 async def _http_error(request: Request, error: Exception) -> Response:
     """Starlette's own 404 and 405 in the one form."""
     assert isinstance(error, HTTPException)  # noqa: S101
-    told = ApiError(
+    error_ = ApiError(
         error.status_code,
         f"{request.method} {request.url.path} is not offered here",
         code="method_not_allowed" if error.status_code == 405 else "not_found",
         headers=dict(error.headers or {}),
     )
-    return error_reply(told)
+    return error_reply(error_)
 
 
 async def _bug(request: Request, error: Exception) -> Response:

@@ -60,18 +60,18 @@ class OwnSeries:
 
     def durations(self, name: str, about: str, label: str, bounds: Sequence[float], /) -> Durations:
         """A histogram; `bounds` are the upper ends of its buckets in seconds, rising."""
-        made = _Histogram(name, about, label, bounds)
-        self._all.append(made)
-        return made.add
+        histogram = _Histogram(name, about, label, bounds)
+        self._all.append(histogram)
+        return histogram.add
 
     def _counts(self, name: str, about: str, labels: Sequence[str], *, falls: bool) -> Count:
-        made = _Counts(name, about, labels, falls=falls)
-        self._all.append(made)
-        return made.add
+        counts = _Counts(name, about, labels, falls=falls)
+        self._all.append(counts)
+        return counts.add
 
     def collect(self) -> Iterable[Metric]:
         """What a registry asks."""
-        return [one.family() for one in self._all]
+        return [series.family() for series in self._all]
 
 
 class _Counts:
@@ -88,10 +88,10 @@ class _Counts:
 
         name, about, labels = self._what
         kind = core.GaugeMetricFamily if self._falls else core.CounterMetricFamily
-        made = kind(name, about, labels=labels)
+        family = kind(name, about, labels=labels)
         for values, count in self._counts.items():
-            made.add_metric(values, count)
-        return made
+            family.add_metric(values, count)
+        return family
 
 
 class _Histogram:
@@ -109,13 +109,13 @@ class _Histogram:
         from prometheus_client.metrics_core import HistogramMetricFamily  # noqa: PLC0415  an extra
 
         name, about, label = self._what
-        made = HistogramMetricFamily(name, about, labels=[label])
+        family = HistogramMetricFamily(name, about, labels=[label])
         ends = [*map(str, self._bounds), "+Inf"]
         for value, counts in self._counts.items():
-            made.add_metric(
+            family.add_metric(
                 [value], [*zip(ends, accumulate(counts), strict=True)], self._sums[value]
             )
-        return made
+        return family
 
 
 class SharedSeries:
@@ -135,14 +135,14 @@ class SharedSeries:
         """A gauge: the sum over the workers that live."""
         from prometheus_client import Gauge  # noqa: PLC0415  an extra
 
-        made = Gauge(name, about, labels, registry=self._registry, multiprocess_mode="livesum")
-        child = cache(made.labels)
+        gauge = Gauge(name, about, labels, registry=self._registry, multiprocess_mode="livesum")
+        child = cache(gauge.labels)
         return lambda amount, *values: child(*values).inc(amount)
 
     def durations(self, name: str, about: str, label: str, bounds: Sequence[float], /) -> Durations:
         """A histogram; `bounds` as of `OwnSeries`."""
         from prometheus_client import Histogram  # noqa: PLC0415  an extra
 
-        made = Histogram(name, about, [label], buckets=tuple(bounds), registry=self._registry)
-        child = cache(made.labels)
+        histogram = Histogram(name, about, [label], buckets=tuple(bounds), registry=self._registry)
+        child = cache(histogram.labels)
         return lambda seconds, value: child(value).observe(seconds)

@@ -24,26 +24,26 @@ def option(default: T, about: str, *, words: tuple[str, ...] = (), above: float 
     return field(default=default, metadata=facts)
 
 
-def options_of(made: type) -> tuple[Field[object], ...]:
+def options_of(settings: type) -> tuple[Field[object], ...]:
     """The fields a file may set."""
-    assert isinstance(made, type)  # noqa: S101
-    return tuple(one for one in fields(cast("Any", made)) if "about" in one.metadata)
+    assert isinstance(settings, type)  # noqa: S101
+    return tuple(each for each in fields(cast("Any", settings)) if "about" in each.metadata)
 
 
-def read_table(made: type[T], table: Mapping[str, object], where: str) -> T:
+def read_table(settings: type[T], table: Mapping[str, object], where: str) -> T:
     """
     The value of one table.
 
     Raises:
         ConfigError: an unknown key, or a value of another type or out of its range.
     """
-    options = {one.name: one for one in options_of(made)}
+    options = {each.name: each for each in options_of(settings)}
     known(table, tuple(options), where)
-    hints = get_type_hints(made)
-    given = {
+    hints = get_type_hints(settings)
+    values = {
         name: _value(table[name], hints[name], options[name], f"{where}.{name}") for name in table
     }
-    return made(**given)
+    return settings(**values)
 
 
 def known(table: Mapping[str, object], names: Iterable[str], where: str) -> None:
@@ -58,25 +58,25 @@ def known(table: Mapping[str, object], names: Iterable[str], where: str) -> None
         if key not in names:
             near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(names)}"
-            place = f"{where}.{key}" if where else key
-            raise ConfigError(f"{place}: unknown key{hint}")
+            path = f"{where}.{key}" if where else key
+            raise ConfigError(f"{path}: unknown key{hint}")
 
 
-def _value(given: object, hint: object, one: Field[object], where: str) -> object:
+def _value(value: object, hint: object, field_: Field[object], where: str) -> object:
     if get_origin(hint) is tuple:
-        items = as_sequence(given)
-        wanted = get_args(hint)[0]
-        if items is None or not all(_is(item, wanted) for item in items):
-            raise ConfigError(f"{where} must be a list of {_NAMES[wanted]}, got {given!r}")
+        items = as_sequence(value)
+        item_type = get_args(hint)[0]
+        if items is None or not all(_is(item, item_type) for item in items):
+            raise ConfigError(f"{where} must be a list of {_NAMES[item_type]}, got {value!r}")
         return tuple(items)
-    if not _is(given, hint):
-        raise ConfigError(f"{where} must be {_NAMES[hint]}, got {given!r}")
-    words, above = one.metadata["words"], one.metadata["above"]
-    if words and given not in words:
-        raise ConfigError(f"{where} must be one of {', '.join(map(repr, words))}, got {given!r}")
-    if above is not None and not cast("float", given) > above:
-        raise ConfigError(f"{where} must be more than {above:g}, got {given!r}")
-    return given
+    if not _is(value, hint):
+        raise ConfigError(f"{where} must be {_NAMES[hint]}, got {value!r}")
+    words, above = field_.metadata["words"], field_.metadata["above"]
+    if words and value not in words:
+        raise ConfigError(f"{where} must be one of {', '.join(map(repr, words))}, got {value!r}")
+    if above is not None and not cast("float", value) > above:
+        raise ConfigError(f"{where} must be more than {above:g}, got {value!r}")
+    return value
 
 
 _NAMES: Mapping[object, str] = types.MappingProxyType(
@@ -102,7 +102,7 @@ def subtables(table: Mapping[str, object], name: str, *, plain: bool = False) ->
         ConfigError: something else stands there.
     """
     found = as_mapping(table.get(name, {}))
-    if found is None or (not plain and any(as_mapping(one) is None for one in found.values())):
+    if found is None or (not plain and any(as_mapping(inner) is None for inner in found.values())):
         raise ConfigError(f"{name} must be a table" + ("" if plain else " of tables"))
     return dict(found)
 
@@ -117,13 +117,13 @@ def links_of(given: object) -> dict[str, tuple[str, ...]]:
     table = as_mapping(given)
     if table is None:
         raise ConfigError("models must be a table of alias = [links]")
-    made: dict[str, tuple[str, ...]] = {}
+    result: dict[str, tuple[str, ...]] = {}
     for alias, links in table.items():
         items = [links] if isinstance(links, str) else as_sequence(links)
         if items is None or not all(isinstance(link, str) for link in items):
             raise ConfigError(f"models.{alias} must be provider:model or a list of such")
-        made[alias] = tuple(str(link) for link in items)
-    return made
+        result[alias] = tuple(str(link) for link in items)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +139,13 @@ class Line:
 def reference(tables: Mapping[str, type]) -> list[Line]:
     """Every setting of these tables, in order."""
     return [
-        Line(table, one.name, None if one.default is MISSING else one.default, _about(one))
-        for table, made in tables.items()
-        for one in options_of(made)
+        Line(table, each.name, None if each.default is MISSING else each.default, _about(each))
+        for table, settings in tables.items()
+        for each in options_of(settings)
     ]
 
 
-def _about(one: Field[object]) -> str:
-    words = one.metadata["words"]
-    spoken = ", ".join(f"`{word}`" for word in words if word)
-    return str(one.metadata["about"]) + (f" ({spoken})" if words else "")
+def _about(field_: Field[object]) -> str:
+    words = field_.metadata["words"]
+    choices = ", ".join(f"`{word}`" for word in words if word)
+    return str(field_.metadata["about"]) + (f" ({choices})" if words else "")

@@ -36,7 +36,7 @@ from structguard.gateway.page import (
 from structguard.layers.partition import LinkView
 
 MAX_FORM = 4096  # bytes
-_TOLD: Mapping[str | None, str] = MappingProxyType(
+_NOTES: Mapping[str | None, str] = MappingProxyType(
     {
         "1": "Forgotten: the format is tried again with the next call.",
         "0": "It was forgotten already.",
@@ -112,23 +112,26 @@ class _StatusPages:
             now=time.time(),
             numbers=core.metrics.summary(),
             providers=[
-                ProviderRow(id=name, base_url=redact(one.base_url), api=one.api_for(None))
-                for name, one in core.upstreams.providers.items()
+                ProviderRow(id=name, base_url=redact(provider.base_url), api=provider.api_for(None))
+                for name, provider in core.upstreams.providers.items()
             ],
             chains=self._chains(),
             entries=entries,
             memo=redact(core.memo.name),
             store=redact(core.conversations.store.name),
-            message=_TOLD.get(request.query_params.get("forgot"), ""),
+            message=_NOTES.get(request.query_params.get("forgot"), ""),
             csrf=self._csrf.token(caller.scope),
         )
         return Response(render(snapshot), headers=dict(HEADERS))
 
     def _chains(self) -> Sequence[ChainRow]:
         """Each alias; one that nobody has asked for yet has nothing against it."""
-        asked = self._core.upstreams.chains()
+        chains = self._core.upstreams.chains()
         return [
-            ChainRow(alias=alias, links=asked[alias].state() if alias in asked else _unasked(links))
+            ChainRow(
+                alias=alias,
+                links=chains[alias].state() if alias in chains else _unused_links(links),
+            )
             for alias, links in self._core.config.models.items()
         ]
 
@@ -165,11 +168,11 @@ def _same_site(request: Request) -> bool:
     return origin is None or origin.partition("://")[2] == headers.get("host")
 
 
-def _unasked(links: Sequence[str]) -> Sequence[LinkView]:
+def _unused_links(links: Sequence[str]) -> Sequence[LinkView]:
     return [
         LinkView(
-            link=link, mode="closed", failures=0, cools_for=0.0, serving=place == 0,
+            link=link, mode="closed", failures=0, cools_for=0.0, serving=index == 0,
             probing=False, reason="",
         )
-        for place, link in enumerate(links)
+        for index, link in enumerate(links)
     ]  # fmt: skip

@@ -245,8 +245,8 @@ MUTATIONS: list[Mutation] = [
     _rule(
         "text-is-escaped",
         "html",
-        "one if isinstance(one, Html) else escape(one)",
-        "one",
+        "part if isinstance(part, Html) else escape(part)",
+        "part",
         "test_page.py::test_hostile_text_stays_text_wherever_it_comes_from",
     ),
     _rule(
