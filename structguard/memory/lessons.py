@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from structguard.memory.parts import NONE, Rejected, plain, rejected
+from structguard.memory.parts import BULLET, NONE, Rejected, plain, rejected
 from structguard.reading import ABSTAIN, NOTHING, Read
 from structguard.subcalls import Rejection
 from structguard.types import JsonSchema, as_mapping, as_sequence
@@ -124,16 +124,28 @@ def answer_instructions(limits: DistillLimits, *, procedure: bool) -> str:
     return lesson + (second if procedure else "") + imposed
 
 
-_QUOTED = r'["“]((?:[^"”\\]|\\.)*)["”]'
+_QUOTES = (('"', '"', '"'), ("“", "”", "“”"), ('["“]', '["”]', '"“”'))  # opens, closes, not inside
+
+
+def _quoted(name: str) -> str:
+    """Text in straight quotes, in typographic ones, or in a mixture; it holds none of its own kind."""
+    forms = (
+        rf"{opens}(?P<{name}_{at}>(?:[^{inside}\\]|\\.)*){closes}"
+        for at, (opens, closes, inside) in enumerate(_QUOTES)
+    )
+    return f"{name}=(?:{'|'.join(forms)})"
+
+
+_TAGS_LAST = r"\s*(?:;\s*tags=(?P<tags>[^\n]*))?"
 _LESSON = re.compile(
-    rf"^[\s>*-]*LESSON\s+activation={_QUOTED}\s*;\s*principle={_QUOTED}\s*(?:;\s*tags=([^\n]*))?",
+    rf"^{BULLET}LESSON\s+{_quoted('activation')}\s*;\s*{_quoted('principle')}{_TAGS_LAST}",
     re.MULTILINE,
 )
 _PROCEDURE = re.compile(
-    rf"^[\s>*-]*PROCEDURE\s+activation={_QUOTED}\s*;\s*steps={_QUOTED}\s*(?:;\s*tags=([^\n]*))?",
+    rf"^{BULLET}PROCEDURE\s+{_quoted('activation')}\s*;\s*{_quoted('steps')}{_TAGS_LAST}",
     re.MULTILINE,
 )
-_PROCEDURE_LINE = re.compile(r"^[\s>*-]*PROCEDURE\b.*", re.MULTILINE)
+_PROCEDURE_LINE = re.compile(rf"^{BULLET}PROCEDURE\b.*", re.MULTILINE)
 _STEP = re.compile(r"(.*?)(?:@([\w./:-]+))?", re.DOTALL)
 
 
@@ -141,7 +153,7 @@ class LessonReader:
     """Reads a LESSON line and an optional PROCEDURE line, or NONE."""
 
     marker: re.Pattern[str] = re.compile(
-        rf"^[\s>*-]*LESSON\s|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE
+        rf"^{BULLET}LESSON\s|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE
     )
 
     def __call__(self, text: str, /) -> object:
@@ -150,12 +162,11 @@ class LessonReader:
         found = _LESSON.search(text)
         if found is None:
             return NOTHING
-        activation, principle, tags = found.groups()
         value: dict[str, object] = {
             "kind": "lesson",
-            "activation": _unescaped(activation),
-            "principle": _unescaped(principle),
-            "tags": _split(tags or "", ","),
+            "activation": _said(found, "activation"),
+            "principle": _said(found, "principle"),
+            "tags": _split(found["tags"] or "", ","),
         }
         line = _PROCEDURE_LINE.search(text)
         if line is None:
@@ -164,14 +175,17 @@ class LessonReader:
         if procedure is None:
             return Read(value, [rejected(line.group(), "malformed")])
         value["procedure"] = {
-            "activation": _unescaped(procedure[1]),
-            "steps": [_step(step) for step in _split(_unescaped(procedure[2]), ";")],
-            "tags": _split(procedure[3] or "", ","),
+            "activation": _said(procedure, "activation"),
+            "steps": [_step(step) for step in _split(_said(procedure, "steps"), ";")],
+            "tags": _split(procedure["tags"] or "", ","),
         }
         return Read(value)
 
 
-def _unescaped(text: str) -> str:
+def _said(found: re.Match[str], name: str) -> str:
+    """What stood in the quotes, whichever they were, its escapes resolved."""
+    forms = (found[f"{name}_{at}"] for at in range(len(_QUOTES)))
+    text = next(said for said in forms if said is not None)
     return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
 
 

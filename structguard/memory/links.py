@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from structguard.events import Observer
 from structguard.memory.lists import Lines, accepted_parts, lax_list_schema, list_schema
-from structguard.memory.parts import clip, conversation
+from structguard.memory.parts import BULLET, clip, conversation
 from structguard.observe import log_events
 from structguard.reading import Read
 from structguard.subcalls import Ask, Options, Rejection, Skip, Subcall
@@ -84,7 +84,7 @@ def answer_instructions(limits: LinkLimits) -> str:
     )
 
 
-_LINK = re.compile(r"[\s>*-]*LINK\s+(\S+)\s+(\S+)(?:\s+\[?kind\s*=\s*(\w+)\]?)?[\s.]*")
+_LINK = re.compile(rf"{BULLET}LINK[\s*`]+(\S+)\s+(\S+)(?:\s+\[?kind\s*=\s*(\w+)\]?)?[\s.*`]*")
 
 
 def _reader(limits: LinkLimits) -> Lines:
@@ -93,7 +93,12 @@ def _reader(limits: LinkLimits) -> Lines:
         if found is None:
             return None
         start, end, kind = found.groups()
-        return {"from_id": start, "to_id": end, "link_kind": kind or limits.kinds[0]}
+        if kind is None:
+            end, kind = (
+                end.rstrip(".*`"),
+                limits.kinds[0],
+            )  # the end of a sentence is no part of an id
+        return {"from_id": start, "to_id": end, "link_kind": kind}
 
     return Lines("links", "LINK", part_of)
 
@@ -114,9 +119,9 @@ def link_generator(
     """
 
     def describe(memories: Sequence[Memory]) -> Ask | Skip:
-        if len(memories) < 2:
-            return Skip("fewer than two memories")
         known = {str(memory.id): memory.id for memory in memories}
+        if len(known) < 2:  # the same one twice is one
+            return Skip("fewer than two memories")
         data = ["Memories:", *(f"{m.id}: {clip(m.text, limits.preview)}" for m in memories)]
 
         def judge(part: object, kept: Sequence[Relation]) -> Relation | str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from structguard.memory.parts import NONE, Rejected, rejected
+from structguard.memory.parts import BULLET, NONE, Rejected, rejected
 from structguard.reading import ABSTAIN, NOTHING, Read
 from structguard.subcalls import Rejection
 from structguard.types import JsonSchema, as_mapping, as_sequence
@@ -67,9 +67,9 @@ class Lines:
         self, key: str, word: str, part_of: Callable[[str], Mapping[str, object] | None]
     ) -> None:
         self.marker: re.Pattern[str] = re.compile(
-            rf"^[\s>*-]*(?:{word})\s|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE
+            rf"^{BULLET}(?:{word})[\s*`]|\A{NONE.pattern}\Z", re.MULTILINE | re.IGNORECASE
         )
-        self._line = re.compile(rf"^[\s>*-]*(?:{word})\b.*$", re.MULTILINE)
+        self._line = re.compile(rf"^{BULLET}(?:{word})\b.*$", re.MULTILINE)
         self._key = key
         self._part_of = part_of
 

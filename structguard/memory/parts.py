@@ -10,6 +10,11 @@ from structguard.types import Message
 
 NONE = re.compile(r"[\s*_`\"'(\[]*none[\s*_`\"')\].!]*", re.IGNORECASE)
 """The whole of an answer in text that says there is nothing."""
+BULLET = r"[ \t>*`-]*(?:\d{1,2}[.)][ \t]+[*`]*)?"
+"""
+What may stand before a line's word: bullets, a number. No line ends: tried at each line and run over
+all empty ones after it, a pattern takes a minute for the blank lines that a model can end in.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,7 @@ class _Running:
 
     digest: str
     done: anyio.Event = field(default_factory=anyio.Event)
+    outcome: Outcome[str] | None = None  # None where the call was cancelled from outside
 
 
 class Rewriter:
@@ -124,6 +125,9 @@ class Rewriter:
             if running is None or running.digest != digest:
                 return await self._ask(provider, history, message, session, digest)
             await running.done.wait()
+            # an abort is the waiter's too: it is as old as what was aborted
+            if running.outcome is not None:
+                return replace(running.outcome, requests=0, elapsed=0.0)
         return found
 
     def _known(self, session: str, digest: str) -> Outcome[str] | None:
@@ -144,6 +148,7 @@ class Rewriter:
         running = self._running[session] = _Running(digest)
         try:
             outcome = await self.call(provider, history, message, session=session)
+            running.outcome = outcome
         finally:
             if self._running.get(session) is running:
                 del self._running[session]

@@ -9,7 +9,7 @@ from typing import Literal
 
 from structguard.events import Observer
 from structguard.memory.lists import Lines, accepted_parts, lax_list_schema, list_schema
-from structguard.memory.parts import clip, conversation
+from structguard.memory.parts import BULLET, clip, conversation
 from structguard.observe import log_events
 from structguard.reading import Read
 from structguard.subcalls import Ask, Options, Rejection, Skip, Subcall
@@ -78,7 +78,9 @@ def answer_instructions(limits: VoteLimits) -> str:
     )
 
 
-_VOTE = re.compile(r"[\s>*-]*(UP|DOWN)VOTE\s+([\w-]+)\s*:\s*(\d{1,18})[\s.]*")
+_VOTE = re.compile(
+    rf"{BULLET}(UP|DOWN)VOTE[\s*`]+(\S(?:.*\S)?)\s*:\s*(\d{{1,18}})[\s.*`]*"  # a kind is any words
+)
 
 
 def _part_of(line: str) -> Mapping[str, object] | None:

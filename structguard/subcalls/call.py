@@ -193,7 +193,8 @@ class Subcall(Generic[P, T, D]):
 
     def _read(self, completion: Completion, check: Check | None) -> Outcome[T, D]:
         if completion.finish == "declined":
-            return self._without("failed", f"the model declined: {completion.text}"[:200])
+            said = " ".join(completion.text.split())
+            return self._without("failed", f"the model declined: {said}"[:200])
         try:
             parsed = reading.parse(completion, self._accepted, reader=self.options.reader)
         except ParseError as error:

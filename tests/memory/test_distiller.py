@@ -97,6 +97,15 @@ async def test_lesson_and_procedure_are_read_from_json_and_text_alike(
     assert (outcome.status, outcome.source, outcome.rejected) == ("ok", source, ())
 
 
+@pytest.mark.parametrize(
+    "quoted", ['"say “hi” now"', '“say "hi" now”', '"say hi now”', '"say \\"hi\\" now"']
+)
+async def test_quotes_inside_quotes_cut_nothing_off(quoted: str) -> None:
+    lesson = (await distilled(f'LESSON activation="a"; principle={quoted}; tags=x')).require()
+    assert lesson.principle.replace("“", "").replace("”", "").replace('"', "") == "say hi now"
+    assert lesson.tags == ("x",)
+
+
 async def test_a_quoted_quote_is_read() -> None:
     outcome = await distilled(r'LESSON activation="say \"no\""; principle="a; b=c"')
     assert outcome.value == Lesson('say "no"', "a; b=c")

@@ -58,6 +58,7 @@ async def test_it_asks_with_its_schema_and_the_same_kinds_everywhere() -> None:
         (as_json(one(1, 2, "CAUSED_BY"), one("n-3", 2)), "json"),
         (as_json(one("1", "2", "caused_by"), one("n-3", "2")), "json"),
         ("LINK 1 2 kind=CAUSED_BY\nLINK n-3 2", "text"),
+        ("1. LINK 1 2 kind=CAUSED_BY.\n2. **LINK n-3 2**.", "text"),
         ("Here:\n- LINK 1 2 [kind=caused_by]\n* LINK n-3 2 kind=RELATES_TO.\nDone.", "text"),
         ("```json\n" + as_json(one(1, 2, "CAUSED_BY"), one("n-3", 2)) + "\n```", "fenced"),
         (json.dumps([one(1, 2, "CAUSED_BY"), one("n-3", 2)]), "json"),
@@ -125,6 +126,11 @@ async def test_when_none_can_be_kept_the_outcome_is_none_with_the_reasons() -> N
 async def test_prose_is_a_failure() -> None:
     assert (await linked("Hard to say.")).status == "failed"
     assert (await linked('{"answer": 42}')).status == "failed"
+
+
+async def test_one_memory_twice_is_one() -> None:
+    outcome = await link_generator()(Script(), [Memory(1, "Mia is a cat."), Memory(1, "Mia.")])
+    assert (outcome.status, outcome.reason) == ("skipped", "fewer than two memories")
 
 
 async def test_fewer_than_two_memories_are_skipped() -> None:

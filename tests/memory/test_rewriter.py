@@ -232,6 +232,30 @@ async def test_an_aborted_attempt_does_not_count() -> None:
     assert await ask_twice(rewrite, script, "and her?") == ["ok"]
 
 
+async def test_who_waits_for_an_aborted_turn_is_aborted_with_it() -> None:
+    """It is older than the call that aborted it, and must not abort that one in turn."""
+    gate = anyio.Event()
+
+    async def gated(request: Request) -> str:
+        await gate.wait()
+        return ANSWER
+
+    rewrite, script = rewriter(), Script([gated, gated])
+    told: list[tuple[str, str, int]] = []
+
+    async def call(message: str) -> None:
+        outcome = await rewrite(script, HISTORY, message, session="7")
+        told.append((message, outcome.status, outcome.requests))
+
+    async with anyio.create_task_group() as tasks:
+        for message in ("and her?", "and her?", "and him?"):
+            tasks.start_soon(call, message)
+            await anyio.wait_all_tasks_blocked()
+        gate.set()
+    assert told == [("and her?", "aborted", 0), ("and her?", "aborted", 0), ("and him?", "ok", 1)]
+    assert len(script.requests) == 2
+
+
 async def test_an_aborted_attempt_is_asked_about_again() -> None:
     """Even when the call that aborted it never came to an end itself."""
 

@@ -51,6 +51,7 @@ async def test_it_asks_with_its_schema_and_shows_what_was_surfaced() -> None:
         (as_json(one("fact", 1), one("lesson", 1, -1)), "json"),
         ("UPVOTE fact:1\nDOWNVOTE lesson:1", "text"),
         ("I think:\n- UPVOTE fact: 1.\n> DOWNVOTE lesson:1", "text"),
+        ("1. **UPVOTE fact:1**\n2. DOWNVOTE `lesson:1`", "text"),
         (
             "{kind: votes, votes: [" + str(one("fact", 1)) + "," + str(one("lesson", 1, -1)) + "]}",
             "repaired",
@@ -61,6 +62,12 @@ async def test_votes_are_read_from_json_and_text_alike(answer: str, source: str)
     outcome = await voted(answer)
     assert outcome.value == (Vote("fact", 1, 1), Vote("lesson", 1, -1))
     assert (outcome.source, outcome.rejected) == (source, ())
+
+
+@pytest.mark.parametrize("kind", ["kb.fact", "user note", "a/b", "größe"])
+async def test_a_kind_is_read_as_it_was_shown(kind: str) -> None:
+    outcome = await vote_runner()(Script([f"UPVOTE {kind}:7"]), [Surfaced(kind, 7)], "m", "r")
+    assert outcome.value == (Vote(kind, 7, 1),)
 
 
 @pytest.mark.parametrize("answer", ["NONE", as_json(), as_json(one("fact", 1), kind="none")])

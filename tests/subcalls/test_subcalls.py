@@ -186,6 +186,7 @@ async def test_a_check_knows_the_calls_own_data() -> None:
     [
         ("no json here", "ParseError: the answer holds no JSON"),
         (Completion(text="I cannot", finish="declined"), "the model declined: I cannot"),
+        (Completion(text="I can\nnot.", finish="declined"), "the model declined: I can not."),
         (DOWN, "unavailable: script: down"),
         (Failure(status=400, message="bad"), "invalid_request: script: bad"),
         (Failure(status=504, message="slow"), "timeout: script: slow"),

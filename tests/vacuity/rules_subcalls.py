@@ -103,6 +103,27 @@ MUTATIONS: list[Mutation] = [
         _one("test_an_aborted_attempt_is_asked_about_again", "memory/test_rewriter.py"),
     ),
     Mutation(
+        "subcall rewriter: who waits for an aborted turn aborts the newer one",
+        REWRITER,
+        "            if running.outcome is not None:",
+        "            if running.outcome is not None and running.outcome.ok:",
+        _one("test_who_waits_for_an_aborted_turn_is_aborted_with_it", "memory/test_rewriter.py"),
+    ),
+    Mutation(
+        "subcall memory: a line's bullets run over line ends",
+        "structguard/memory/parts.py",
+        'BULLET = r"[ \\t>*`-]*',
+        'BULLET = r"[\\s>*`-]*',
+        ("tests/memory/test_hostile_answers.py", "-k", "blank"),
+    ),
+    Mutation(
+        "subcall links: one memory twice is two",
+        LINKS,
+        "if len(known) < 2:",
+        "if len(memories) < 2:",
+        _one("test_one_memory_twice_is_one", "memory/test_links.py"),
+    ),
+    Mutation(
         "subcall rewriter: several lines pass",
         REWRITER,
         "if len(text.splitlines()) > 1:",
