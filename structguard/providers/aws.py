@@ -20,7 +20,7 @@ from structguard.errors import MissingExtra
 from structguard.providers.call import Outgoing, Unauthorised
 from structguard.providers.seams import Feed, Headers
 from structguard.types import Failure, StreamEvent
-from structguard.wire.base import BadReply, StreamDecoder
+from structguard.wire.base import StreamDecoder
 
 SERVICE = "bedrock"
 
@@ -53,6 +53,7 @@ class _Buffer(Protocol):
 
 class _EventDecoder(Protocol):
     def feed_event(self, event: Mapping[str, object], /) -> list[StreamEvent]: ...
+    def fail(self, failure: Failure, /) -> list[StreamEvent]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,22 +139,24 @@ class Signer:
 
 
 def event_feed(decoder: StreamDecoder) -> Feed:
-    """Bytes of a binary event stream → a decoder that takes each event as a mapping."""
+    """
+    Bytes of a binary event stream → a decoder that takes each event as a mapping. Damage is the
+    decoder's fault, which its `close` tells: what came before it is handed out.
+    """
     module = importlib.import_module("botocore.eventstream")
     buffer = cast("_Buffer", module.EventStreamBuffer())
     damaged = cast("type[Exception]", module.ParserError)
-    take = cast("_EventDecoder", decoder).feed_event
+    events_of = cast("_EventDecoder", decoder)
 
     def feed(data: bytes) -> list[StreamEvent]:
         events: list[StreamEvent] = []
         try:
             buffer.add_data(data)
             for message in buffer:
-                events += take(_mapping(message))
+                events += events_of.feed_event(_mapping(message))
         except (damaged, ValueError, KeyError) as error:
-            raise BadReply(
-                Failure(status=200, message=f"the event stream is damaged: {error}", truncated=True)
-            ) from error
+            text = f"the event stream is damaged: {error}"
+            events_of.fail(Failure(status=200, message=text, truncated=True))
         return events
 
     return feed
@@ -162,15 +165,15 @@ def event_feed(decoder: StreamDecoder) -> Feed:
 _NAMES: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     "event": lambda headers: headers[":event-type"],
     "exception": lambda headers: headers[":exception-type"],
-    "error": lambda headers: f"{headers[':error-code']}Exception",
 }
 
 
 def _mapping(message: _Message) -> Mapping[str, object]:
     kind = str(message.headers.get(":message-type", "event"))
+    if kind == "error":
+        told = {key: message.headers.get(f":error-{key}", "") for key in ("code", "message")}
+        return {kind: told}
     if kind not in _NAMES:
         raise ValueError(f"unknown message type {kind!r}")
     name = _NAMES[kind](message.headers)
-    if kind == "error":
-        return {name: {"message": message.headers.get(":error-message", "")}}
     return {name: json.loads(message.payload or b"{}")}

@@ -8,13 +8,15 @@ from typing import cast
 
 import jiter
 
+_BOM = "\ufeff"  # before JSON it means nothing (RFC 8259 §8.1)
+
 
 def loads(data: bytes) -> object:
     """
     The JSON value in the bytes.
 
     Lone surrogates, raw control characters and broken UTF-8, which some servers send inside
-    otherwise good JSON, are read as well; the strict parse comes first and costs nothing extra.
+    otherwise good JSON, or a byte order mark before it, are read as well; the strict parse comes first and costs nothing extra.
 
     Raises:
         ValueError: not JSON.
@@ -24,10 +26,18 @@ def loads(data: bytes) -> object:
     except ValueError:
         text = data.decode("utf-8", "replace")
         try:
-            return cast("object", json.loads(text, strict=False))
+            return cast("object", json.loads(text.removeprefix(_BOM), strict=False))
         except RecursionError as error:
             raise ValueError("JSON nested too deeply") from error
     return value
+
+
+def json_or_text(text: str) -> object:
+    """The JSON value of a text, the text itself where it is none: a call's streamed arguments."""
+    try:
+        return loads(text.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return text
 
 
 def dumps(value: object) -> str:

@@ -75,8 +75,13 @@ class Reply:
 
     def keep(self, item: object) -> None:
         """An item that is not ours to read (a hosted tool's) and not ours to lose."""
-        items = as_sequence(self.metadata.get("items")) or ()
-        self.metadata = {**self.metadata, "items": [*items, item]}
+        self.note("items", [item])
+
+    def note(self, name: str, given: object) -> None:
+        """What a part says beside its text (citations), gathered in `metadata` under its name."""
+        if more := as_sequence(given):
+            before = as_sequence(self.metadata.get(name)) or ()
+            self.metadata = {**self.metadata, name: [*before, *more]}
 
     def completion(self, format: Format | None) -> Completion:  # noqa: A002  the field's word
         """

@@ -22,6 +22,8 @@ from structguard.wire.sse import SseReader
 
 _DONE = b"[DONE]"
 _SHOWN = 65536  # bytes of a body that is no event stream kept for the failure
+_SPACE = 64  # bytes of white space that may stand before a JSON value
+_BOM = b"\xef\xbb\xbf"
 
 
 class Reader(Protocol):
@@ -112,11 +114,11 @@ class SseDecoder:
     """
     Reads a vendor's reply sent as server-sent events.
 
-    A body that turns out to be one JSON object (a server that ignores `stream`, an error with
+    A body that turns out to be one JSON value (a server that ignores `stream`, an error with
     status 200) is decoded as a whole reply at the end. `shortcut` takes what events of text it can.
     """
 
-    __slots__ = ("_events", "_head", "_seen", "_shortcut", "_sse", "_whole")
+    __slots__ = ("_events", "_head", "_is_json", "_seen", "_shortcut", "_sse", "_whole")
 
     def __init__(
         self,
@@ -131,6 +133,7 @@ class SseDecoder:
         self._whole = whole
         self._seen = False  # any event at all
         self._head = bytearray()  # what came while nothing was an event
+        self._is_json = False  # that is the beginning of one JSON value
 
     @property
     def done(self) -> bool:
@@ -165,12 +168,13 @@ class SseDecoder:
         self._seen = seen
         if seen:
             self._head.clear()
-        elif len(self._head) < _SHOWN or self._head.lstrip().startswith(b"{"):
+        elif self._is_json or len(self._head) < _SHOWN:
             self._head += data
+            self._is_json = self._is_json or _begins_json(self._head)
 
     def _close_whole(self) -> list[StreamEvent]:
         head = bytes(self._head)
-        if head.lstrip().startswith(b"{"):
+        if self._is_json:
             return events_of(self._whole(head))
         self._events.fail(truncated(head))
         return self._events.close()
@@ -187,7 +191,7 @@ class SseDecoder:
                 continue
             event = _parsed(data)
             if event is None:
-                self._no_event(data, out)
+                self._no_event(name, data, out)
             elif name and not _agrees(name, event):
                 events.fail(_misnamed(name, event, data))
             else:
@@ -195,11 +199,18 @@ class SseDecoder:
                 if shortcut is not None:
                     shortcut.learn(name, data, event)
 
-    def _no_event(self, data: bytes, out: list[StreamEvent]) -> None:
+    def _no_event(self, name: str, data: bytes, out: list[StreamEvent]) -> None:
         if data.strip() == _DONE:
             self._events.end(out)
+        elif name == "error":  # in plain words
+            said = data.decode("utf-8", "replace")
+            self._events.fail(failure_in({"error": said}, said))
         else:
             self._events.fail(bad("an event of the stream is not a JSON object", data).failure)
+
+
+def _begins_json(head: bytearray) -> bool:
+    return head[: len(_BOM) + _SPACE].removeprefix(_BOM).lstrip().startswith((b"{", b"["))
 
 
 def _parsed(data: bytes) -> Mapping[str, object] | None:
@@ -217,7 +228,12 @@ def _parsed_oddly(data: bytes) -> Mapping[str, object] | None:
 
 
 def _agrees(name: str, event: Mapping[str, object]) -> bool:
-    """The data's type decides; a name beside it must say the same ("message" is SSE's default)."""
+    """
+    The data's type decides; a name beside it must say the same ("message" is SSE's default). What
+    is called error and holds none is the error itself.
+    """
+    if name == "error" and "type" not in event:
+        return bool(event.get("error"))
     return name == "message" or event.get("type", name) == name
 
 

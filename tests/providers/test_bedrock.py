@@ -18,7 +18,7 @@ from structguard.errors import AuthenticationFailed, MissingExtra, ProviderError
 from structguard.events import OptionIgnored
 from structguard.providers import AwsKeys, Bedrock
 from structguard.service import Provider
-from structguard.types import Finished, Kind, TextDelta
+from structguard.types import Finished, Kind, StreamEvent, TextDelta
 from structguard.wire.base import WireOptions
 from tests.doubles import EventRecorder
 from tests.http.raw import Play, raw_server
@@ -144,6 +144,15 @@ FAULTS = [
         frame({}, message_type="error", error_code="InternalServer", error_message="oops"),
         Kind.UNAVAILABLE,
     ),
+    (
+        frame({}, message_type="error", error_code="InternalServerException", error_message="x"),
+        Kind.UNAVAILABLE,
+    ),
+    (
+        frame({}, message_type="error", error_code="ThrottlingException", error_message="x"),
+        Kind.RATE_LIMITED,
+    ),
+    (frame({}, message_type="error", error_code="500", error_message="x"), Kind.UNAVAILABLE),
     (b"\x00" * 40, Kind.STREAM_TRUNCATED),
     (STREAM[1][:-2] + b"\x00\x00", Kind.STREAM_TRUNCATED),
     (STREAM[1][:20], Kind.STREAM_TRUNCATED),
@@ -334,6 +343,26 @@ async def test_a_refusal_told_as_an_exception_in_the_stream_is_one(httpserver: H
         Kind.FORMAT_REFUSED,
         "validationException",
     )
+
+
+async def test_what_came_before_the_damage_is_handed_out(httpserver: HTTPServer) -> None:
+    """Also what came in the same piece of the body."""
+    httpserver.expect_request("/model/m/converse-stream").respond_with_data(
+        b"".join(STREAM[:2]) + STREAM[1][:-2] + b"\x00\x00",
+        content_type="application/vnd.amazon.eventstream",
+    )
+    events: list[StreamEvent] = []
+
+    async def read(opened: Bedrock) -> None:
+        async with opened.stream(ask()) as stream:
+            async for event in stream:
+                events.append(event)  # noqa: PERF401  what came before it raises
+
+    async with provider(httpserver) as opened:
+        with pytest.raises(ProviderError, match="damaged") as caught:
+            await read(opened)
+    assert events == [TextDelta(ANSWER[:9])]
+    assert (caught.value.requests, caught.value.failure.yielded) == (1, True)
 
 
 async def test_a_message_without_its_name_is_a_damaged_stream(httpserver: HTTPServer) -> None:

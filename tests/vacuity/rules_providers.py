@@ -26,6 +26,14 @@ def _tests(module: str, *names: str) -> tuple[str, ...]:
 
 MUTATIONS: list[Mutation] = [
     Mutation(
+        "bedrock: damage takes with it what came before",
+        "structguard/providers/aws.py",
+        "            events_of.fail(Failure(status=200, message=text, truncated=True))\n",
+        "            events.clear()\n"
+        "            events_of.fail(Failure(status=200, message=text, truncated=True))\n",
+        ("tests/providers/test_bedrock.py::test_what_came_before_the_damage_is_handed_out",),
+    ),
+    Mutation(
         "providers: an observer can fail a call",
         SETTINGS,
         "careful(self.observer)",

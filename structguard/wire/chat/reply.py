@@ -37,12 +37,25 @@ _FINISHES: Mapping[str, Finish] = {
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
     "content_filter": "filtered",
+    # other makers' words, in their API references
+    "model_length": "length",  # Mistral: the window is full
+    "model_context_window_exceeded": "length",  # Z.ai
+    "max_tokens": "length",
+    "sensitive": "filtered",  # Z.ai
 }
+_BROKE = frozenset({
+    "error",  # OpenRouter, Mistral
+    "insufficient_system_resource",  # DeepSeek
+    "network_error",  # Z.ai
+    "abort",  # vLLM, SGLang: the engine gave the request up
+})  # fmt: skip
+"""Finish reasons of an endpoint that failed in the middle: what came is no answer."""
 _FINISH_REASONS: Mapping[Finish, str] = {
     "filtered": "content_filter",
     "declined": "stop",
 }
-_NOTES = ("service_tier", "system_fingerprint")
+NOTES = ("service_tier", "system_fingerprint", "citations", "search_results")
+"""What stands beside the choices and is kept; the last two are Perplexity's and xAI's."""
 
 
 def decode_reply(
@@ -87,7 +100,7 @@ def completion_in(
         id=as_text(data.get("id")),
         metadata=metadata(
             headers,
-            **{key: data.get(key) for key in _NOTES},
+            **{key: data.get(key) for key in NOTES},
             annotations=message.get("annotations") or None,
             logprobs=choice.get("logprobs"),
         ),
@@ -105,11 +118,12 @@ def raise_error(data: Mapping[str, object], body: bytes | str = "") -> None:
 
 
 def finish_of(reason: object, body: bytes | str = "") -> Finish:
-    """The neutral finish; `error` is a failure of the endpoint, an unknown word is a stop."""
-    if reason == "error":
-        fault = bad("the endpoint ended the reply with finish_reason 'error'", body).failure
+    """The neutral finish; an endpoint that broke off has failed, an unknown word is a stop."""
+    word = (as_text(reason) or "").lower()
+    if word in _BROKE:
+        fault = bad(f"the endpoint ended the reply with finish_reason {reason!r}", body).failure
         raise BadReply(replace(fault, code="finish_reason_error"))
-    return _FINISHES.get(as_text(reason) or "", "stop")
+    return _FINISHES.get(word, "stop")
 
 
 def read_message(message: Mapping[str, object], reply: Reply) -> None:
@@ -125,7 +139,10 @@ def read_message(message: Mapping[str, object], reply: Reply) -> None:
     if refusal := as_text(message.get("refusal")):
         reply.decline(refusal)
     reply.reasoning.extend(reasoning_of(message))
-    for at, item in enumerate(as_sequence(message.get("tool_calls")) or ()):
+    calls = as_sequence(message.get("tool_calls"))
+    if not calls and message.get("function_call"):  # as before there were tools
+        calls = [{"function": message["function_call"]}]
+    for at, item in enumerate(calls or ()):
         call = as_mapping(item) or {}
         function = as_mapping(call.get("function")) or {}
         reply.call(

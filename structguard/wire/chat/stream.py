@@ -12,12 +12,14 @@ from structguard.types import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
+    ToolCall,
     ToolCalled,
     as_mapping,
     as_text,
 )
 from structguard.wire.base import DEFAULTS, NO_HEADERS, Headers, WireOptions
 from structguard.wire.chat.reply import (
+    NOTES,
     decode_reply,
     detail,
     finish_of,
@@ -30,7 +32,7 @@ from structguard.wire.chat.reply import (
 )
 from structguard.wire.chat.request import REASONING_FIELDS
 from structguard.wire.headers import metadata
-from structguard.wire.payload import as_dict, as_list
+from structguard.wire.payload import as_dict, as_list, dumps
 from structguard.wire.reply import Reply, finished
 from structguard.wire.shortcut import Shortcut
 from structguard.wire.stream import SseDecoder
@@ -61,16 +63,30 @@ class _Call:
     arguments: list[str] = field(default_factory=list[str])
     signature: str | None = None
 
+    def ends(self, id: str | None, name: str, *, numbered: bool) -> bool:  # noqa: A002
+        """Whether a piece with this id and name begins another call, at the same index or without."""
+        if id is not None and self.id is not None:
+            return id != self.id and (bool(name) or not numbered)
+        return bool(name and self.name) and not numbered and self.whole(0).error is None
+
+    def whole(self, at: int) -> ToolCall:
+        """The call as far as it has come."""
+        return whole_call(self.id, self.name, "".join(self.arguments), at, self.signature)
+
 
 class _Chunks:
     """Reads chunks of the first choice; calls are whole, and given out, at the finish."""
 
-    __slots__ = ("_calls", "_details", "_ended", "_format", "_reply", "_thoughts")
+    __slots__ = ("_calls", "_details", "_ended", "_format", "_latest", "_open", "_probabilities",
+                 "_reply", "_thoughts")  # fmt: skip
 
     def __init__(self, headers: Headers, format: Format | None) -> None:  # noqa: A002
         self._format = format
         self._reply = Reply(metadata=metadata(headers))
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[tuple[int, int], _Call] = {}  # by index, and which one of that index
+        self._open: dict[int, tuple[int, int]] = {}  # the one that grows at each index
+        self._latest: tuple[int, int] | None = None  # the last in order
+        self._probabilities: dict[str, list[object]] = {}  # the log-probabilities, as they came
         self._details: dict[object, dict[str, object]] = {}
         self._thoughts: dict[str, list[str]] = {}
         self._ended = False
@@ -98,11 +114,21 @@ class _Chunks:
         delta = as_dict(choice.get("delta")) if choice is not None else None
         if choice is None or delta is None or delta.keys() != {"content"}:
             return None
-        other = (choice.get("finish_reason"), choice.get("index"), event.get("usage"))
+        other = (
+            choice.get("finish_reason"),
+            choice.get("index"),
+            choice.get("logprobs"),
+            event.get("usage"),
+        )
         return None if any(other) or not as_text(delta["content"]) else self._reply.text
 
     def _grow(self, choice: Mapping[str, object], out: list[StreamEvent]) -> None:
         delta = as_dict(choice.get("delta"))
+        if delta is None:  # a server that streams whole messages
+            delta = as_dict(choice.get("message"))
+        if probabilities := as_dict(choice.get("logprobs")):
+            for name, tokens in probabilities.items():
+                self._probabilities.setdefault(name, []).extend(as_list(tokens) or ())
         if delta is not None:
             content = as_text(delta.get("content"))
             if content:
@@ -115,13 +141,15 @@ class _Chunks:
         """`[DONE]` or the end of the bytes: whole if a finish reason came before."""
         if not self._ended:
             return False
+        if self._probabilities:
+            self._reply.metadata["logprobs"] = self._probabilities
         out.extend(finished(self._reply, self._format))
         return True
 
     def _begin(self, event: Mapping[str, object]) -> None:
         self._reply.id = as_text(event.get("id")) or None
         self._reply.model = as_text(event.get("model")) or self._reply.model
-        for key in ("service_tier", "system_fingerprint"):
+        for key in NOTES:
             if (value := event.get(key)) is not None:
                 self._reply.metadata[key] = value
 
@@ -129,6 +157,9 @@ class _Chunks:
         """What a delta may hold beside plain text."""
         for call in as_list(delta.get("tool_calls")) or ():
             self._call(as_mapping(call) or {})
+        if delta.get("function_call") and not delta.get("tool_calls"):  # as before there were tools
+            self._call({"index": 0, "function": delta["function_call"]})
+        self._reply.note("annotations", delta.get("annotations"))
         if details := as_list(delta.get("reasoning_details")):
             self._detail(details, out)
         else:
@@ -172,18 +203,32 @@ class _Chunks:
 
     def _call(self, delta: Mapping[str, object]) -> None:
         id_ = as_text(delta.get("id")) or None
-        at = delta.get("index")
-        if not isinstance(at, int):  # some servers leave it out: a new id is a new call
-            last = max(self._calls, default=-1)
-            new = not self._calls or (id_ is not None and id_ != self._calls[last].id)
-            at = last + 1 if new else last
-        call = self._calls.setdefault(at, _Call())
+        function = as_mapping(delta.get("function")) or {}
+        name = as_text(function.get("name")) or ""
+        call = self._growing(delta.get("index"), id_, name)
         call.id = call.id or id_
         call.signature = call.signature or signature_of(delta)
-        function = as_mapping(delta.get("function")) or {}
-        call.name = call.name or as_text(function.get("name")) or ""
-        if arguments := as_text(function.get("arguments")):
+        call.name = call.name or name
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
             call.arguments.append(arguments)
+        elif arguments is not None:  # some servers give the object itself
+            call.arguments.append(dumps(arguments))
+
+    def _growing(self, at: object, id: str | None, name: str) -> _Call:  # noqa: A002
+        """
+        The call a piece belongs to. Some servers leave the index out, or give every call the same:
+        there another id is another call, and so is another name once the arguments are whole.
+        """
+        numbered = isinstance(at, int)
+        key = self._open.get(at) if isinstance(at, int) else self._latest
+        if key is None:
+            key = (at if isinstance(at, int) else 0, 0)
+        elif self._calls[key].ends(id, name, numbered=numbered):
+            key = (key[0], key[1] + 1)
+        self._open[key[0]] = key
+        self._latest = max(self._latest or key, key)
+        return self._calls.setdefault(key, _Call())
 
     def _finish(self, choice: Mapping[str, object], out: list[StreamEvent]) -> None:
         reason = choice.get("finish_reason")
@@ -199,8 +244,7 @@ class _Chunks:
             reply.reasoning.append(
                 Reasoning(text=text, raw={name: text}) if name else thought_of(text)
             )
-        for at in sorted(self._calls):
-            call = self._calls[at]
-            whole = whole_call(call.id, call.name, "".join(call.arguments), at, call.signature)
+        for at, key in enumerate(sorted(self._calls)):
+            whole = self._calls[key].whole(at)
             reply.calls.append(whole)
             out.append(ToolCalled(whole))

@@ -18,7 +18,7 @@ from structguard.wire.base import DEFAULTS, NO_HEADERS, Headers, WireOptions
 from structguard.wire.encoding import forced_name
 from structguard.wire.headers import metadata
 from structguard.wire.payload import count, dumps, present
-from structguard.wire.reply import Reply, bad, facts_of, finish_in, json_object, tool_call
+from structguard.wire.reply import Reply, bad, facts_of, finish_in, json_object, texts, tool_call
 
 FINISHES: Mapping[object, Finish] = {
     "end_turn": "stop",
@@ -77,7 +77,8 @@ def read_block(
     """One block; `arguments` is a streamed call's own text, the forced tool's input is the answer."""
     use = as_mapping(block.get("toolUse"))
     thought = as_mapping(block.get("reasoningContent"))
-    if use is not None:
+    cited = as_mapping(block.get("citationsContent"))
+    if use is not None and not is_hosted(use):
         text = arguments or dumps(use.get("input", {}))
         name = as_text(use.get("name")) or ""
         if name == forced:
@@ -88,8 +89,16 @@ def read_block(
         reply.think(thinking_of(thought))
     elif "text" in block:
         reply.say(as_text(block.get("text")) or "")
+    elif cited is not None:
+        reply.say(texts(as_sequence(cited.get("content"))))
+        reply.note("citations", cited.get("citations"))
     else:
         reply.keep(block)
+
+
+def is_hosted(use: Mapping[str, object]) -> bool:
+    """Whether Bedrock ran the tool itself (a system tool): its call is nobody's to make."""
+    return use.get("type") == "server_tool_use"
 
 
 def thinking_of(thought: Mapping[str, object]) -> Reasoning:

@@ -13,23 +13,24 @@ from structguard.types import (
     TextDelta,
     ToolCalled,
     as_mapping,
+    as_sequence,
     as_text,
 )
 from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireOptions
-from structguard.wire.converse.reply import FINISHES, notes, read_block, usage_of
+from structguard.wire.converse.reply import FINISHES, is_hosted, notes, read_block, usage_of
 from structguard.wire.encoding import forced_name
 from structguard.wire.headers import metadata
-from structguard.wire.payload import dumps
+from structguard.wire.payload import dumps, json_or_text
 from structguard.wire.reply import Reply, finish_in, finished
 from structguard.wire.stream import EventDecoder
 
 _STATUSES: Mapping[str, int] = {  # of the exceptions a stream may hold
-    "validationException": 400,
-    "throttlingException": 429,
-    "internalServerException": 500,
-    "serviceUnavailableException": 503,
-    "modelStreamErrorException": 424,
-    "modelTimeoutException": 408,
+    "validationexception": 400,
+    "throttlingexception": 429,
+    "internalserverexception": 500,
+    "serviceunavailableexception": 503,
+    "modelstreamerrorexception": 424,
+    "modeltimeoutexception": 408,
 }
 
 
@@ -49,7 +50,7 @@ def open_stream(
 class _Events:
     """Reads messageStart … messageStop, metadata; text blocks have no start, tools have one."""
 
-    __slots__ = ("_block", "_forced", "_format", "_grown", "_reply", "_stopped")
+    __slots__ = ("_block", "_forced", "_format", "_grown", "_reply", "_results", "_stopped")
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class _Events:
         self._reply = Reply(metadata=metadata(headers))
         self._block: Mapping[str, object] = {}  # the tool that is open
         self._grown: dict[str, list[str]] = {}
+        self._results: list[object] = []  # of a tool that Bedrock ran itself
         self._stopped = False
 
     def take(self, event: Mapping[str, object], out: list[StreamEvent]) -> bool:
@@ -83,7 +85,7 @@ class _Events:
                     self._reply.usage = usage_of(fields.get("usage"))
                     self._note(fields)
                     return self.end(out)
-                case _ if name.endswith("Exception"):
+                case _ if name == "error" or name.endswith("Exception"):
                     raise _fault(name, fields)
                 case _:
                     pass  # messageStart says only the role
@@ -106,6 +108,9 @@ class _Events:
                 out.append(TextDelta(arguments))
         if (thought := as_mapping(delta.get("reasoningContent"))) is not None:
             self._think(thought, out)
+        self._results += as_sequence(delta.get("toolResult")) or ()
+        if (citation := delta.get("citation")) is not None:
+            self._reply.note("citations", [citation])
 
     def _think(self, thought: Mapping[str, object], out: list[StreamEvent]) -> None:
         for key in ("text", "signature"):
@@ -130,9 +135,12 @@ class _Events:
         """The open block is whole."""
         grown = {key: "".join(pieces) for key, pieces in self._grown.items()}
         before = len(self._reply.calls)
-        if "toolUse" in self._block:
+        if "toolResult" in self._block:
+            start = as_mapping(self._block["toolResult"]) or {}
+            self._reply.keep({"toolResult": {**start, "content": self._results}})
+        elif "toolUse" in self._block:
             arguments = grown.get("input", "")
-            read_block(self._block, self._reply, self._forced, arguments)
+            read_block(_with_input(self._block, arguments), self._reply, self._forced, arguments)
             if self._is_forced() and not arguments:  # an answer without a member
                 out.append(TextDelta(self._reply.text[-1]))
         elif "redacted" in grown:
@@ -149,7 +157,7 @@ class _Events:
         elif "text" in grown:
             self._reply.say(grown["text"])
         out.extend(ToolCalled(call) for call in self._reply.calls[before:])
-        self._block, self._grown = {}, {}
+        self._block, self._grown, self._results = {}, {}, []
 
     def _stop(self, fields: Mapping[str, object]) -> None:
         self._stopped = True
@@ -160,12 +168,23 @@ class _Events:
         self._reply.metadata = {**self._reply.metadata, **notes(fields)}
 
 
+def _with_input(block: Mapping[str, object], arguments: str) -> Mapping[str, object]:
+    """The block of a hosted tool's call, which is kept, with the input that was streamed."""
+    use = as_mapping(block.get("toolUse")) or {}
+    if not is_hosted(use) or not arguments:
+        return block
+    return {"toolUse": {**use, "input": json_or_text(arguments)}}
+
+
 def _fault(name: str, fields: Mapping[str, object]) -> BadReply:
-    """An exception inside the stream; its name is its code."""
+    """An exception inside the stream; its name is its code. An `error` is one without a name."""
+    unnamed = name == "error"
+    if unnamed:
+        name = as_text(fields.get("code")) or name
     message = as_text(fields.get("message")) or as_text(fields.get("Message")) or name
     return BadReply(
         Failure(
-            status=_STATUSES.get(name),
+            status=_STATUSES.get(name.lower(), 500 if unnamed else None),
             body=dumps({"__type": name, "message": message}),  # as a whole reply tells it
             message=message,
             code=name,

@@ -24,13 +24,17 @@ from structguard.wire.reply import Reply, bad, facts_of, finish_in, json_object,
 
 _FILTERED = (
     "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY"
-    " IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION"
+    " IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION MODEL_ARMOR"
+)
+_FAILED = (
+    "MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE"
+    " MALFORMED_RESPONSE OTHER IMAGE_OTHER NO_IMAGE"
 )
 FINISHES: Mapping[object, Finish] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
     **dict.fromkeys(_FILTERED.split(), "filtered"),
-    **dict.fromkeys(["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER"], "error"),
+    **dict.fromkeys(_FAILED.split(), "error"),
 }
 _NOTES = ("groundingMetadata", "citationMetadata", "urlContextMetadata", "finishMessage")
 

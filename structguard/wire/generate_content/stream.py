@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from structguard.types import (
+    Completion,
+    Finished,
     Format,
     Reasoning,
     ReasoningDelta,
     StreamEvent,
     TextDelta,
     ToolCalled,
+    as_mapping,
+    as_sequence,
     as_text,
 )
-from structguard.wire.base import DEFAULTS, NO_HEADERS, Headers, WireOptions
+from structguard.wire.base import DEFAULTS, NO_HEADERS, BadReply, Headers, WireOptions
 from structguard.wire.generate_content.reply import (
     FINISHES,
     decode_reply,
@@ -25,8 +29,9 @@ from structguard.wire.generate_content.reply import (
     usage_of,
 )
 from structguard.wire.headers import metadata
-from structguard.wire.reply import Reply, finish_in, finished
-from structguard.wire.stream import SseDecoder
+from structguard.wire.payload import loads
+from structguard.wire.reply import Reply, facts_of, finish_in, finished
+from structguard.wire.stream import SseDecoder, truncated
 
 
 def open_stream(
@@ -38,9 +43,33 @@ def open_stream(
     """A decoder for one streamed reply. Source: Gemini API reference, streamGenerateContent."""
     return SseDecoder(
         _Chunks(headers, format),
-        lambda body: decode_reply(body, headers, format=format, options=options),
+        lambda body: _whole(body, headers, format, options),
         headers,
     )
+
+
+def _whole(
+    body: bytes,
+    headers: Headers,
+    format: Format | None,  # noqa: A002  the field's word
+    options: WireOptions,
+) -> Completion:
+    """A body that is no event stream: one reply, or the list of chunks that comes without alt=sse."""
+    try:
+        chunks = as_sequence(loads(body))
+    except ValueError:
+        chunks = None
+    if chunks is None:
+        return decode_reply(body, headers, format=format, options=options)
+    reader, events = _Chunks(headers, format), list[StreamEvent]()
+    with facts_of(headers):
+        for chunk in chunks:
+            reader.take(as_mapping(chunk) or {}, events)
+        whole = reader.end(events)
+        last = events[-1] if events else None
+        if not whole or not isinstance(last, Finished):
+            raise BadReply(truncated(body))
+    return last.completion
 
 
 class _Chunks:

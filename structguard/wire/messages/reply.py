@@ -71,6 +71,7 @@ def notes(data: Mapping[str, object]) -> dict[str, object]:
     return present(
         stop_reason=reason if reason not in {"end_turn", "tool_use", "max_tokens"} else None,
         stop_sequence=data.get("stop_sequence"),
+        stop_details=data.get("stop_details"),
         service_tier=usage.get("service_tier"),
     )
 
@@ -82,6 +83,7 @@ def read_block(
     match block.get("type"):
         case "text":
             reply.say(as_text(block.get("text")) or "")
+            reply.note("citations", block.get("citations"))
         case "thinking" | "redacted_thinking":
             reply.think(thinking_of(block))
         case "tool_use":

@@ -24,7 +24,7 @@ from structguard.wire.messages.reply import (
     read_block,
     usage_of,
 )
-from structguard.wire.payload import as_dict, loads
+from structguard.wire.payload import as_dict, as_list, json_or_text
 from structguard.wire.reply import Reply, bad, finish_in, finished
 from structguard.wire.stream import SseDecoder
 
@@ -109,6 +109,9 @@ class _Events:
 
     def _delta(self, event: Mapping[str, object], out: list[StreamEvent]) -> None:
         delta = as_dict(event.get("delta")) or {}
+        if delta.get("type") == "citations_delta":
+            self._cite(self._blocks.get(_index(event), {}), delta.get("citation"))
+            return
         key, name = _GROWS.get(as_text(delta.get("type")), ("", ""))
         text = delta.get(key)
         if not isinstance(text, str) or not text:
@@ -121,6 +124,10 @@ class _Events:
             out.append(ReasoningDelta(text))
         elif name == "partial_json" and self._is_forced(at):
             out.append(TextDelta(text))
+
+    def _cite(self, block: dict[str, object], citation: object) -> None:
+        if block.get("type") == "text":
+            block["citations"] = [*(as_list(block.get("citations")) or ()), citation]
 
     def _is_forced(self, at: int) -> bool:
         return self._forced is not None and self._blocks.get(at, {}).get("name") == self._forced
@@ -135,7 +142,7 @@ class _Events:
         for name, text in grown.items():
             block[name] = (as_text(block.get(name)) or "") + text
         if arguments and block.get("type") != "tool_use":
-            block["input"] = _input(arguments)  # a hosted tool's call, kept whole
+            block["input"] = json_or_text(arguments)  # a hosted tool's call, kept whole
         before = len(self._reply.calls)
         read_block(block, self._reply, self._forced, arguments)
         if forced and not arguments:  # an answer that came whole with its start
@@ -154,11 +161,3 @@ class _Events:
 def _index(event: Mapping[str, object]) -> int:
     at = event.get("index")
     return at if isinstance(at, int) else 0
-
-
-def _input(arguments: str) -> object:
-    """The JSON of streamed arguments; their text where it is none."""
-    try:
-        return loads(arguments.encode("utf-8", "surrogatepass"))
-    except ValueError:
-        return arguments

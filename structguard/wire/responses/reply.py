@@ -129,6 +129,7 @@ def _read_message(item: Mapping[str, object], reply: Reply) -> None:
             reply.decline(refusal)
         else:
             reply.say(as_text(part.get("text")) or "")
+            reply.note("annotations", part.get("annotations"))
 
 
 def reasoning_of(item: Mapping[str, object]) -> Reasoning:
