@@ -30,13 +30,23 @@ F = TypeVar("F", bound=Callable[..., object])
 
 class Guard:
     """
-    One memo and one policy for many faces: `wrap`, `guarded`, `protect`, `transport`.
+    One memo and one policy, shared by everything that is guarded through this object.
 
-    `memo` is an address (`disk:`, `disk:PATH`, `memory:`) or a Memo; `observer` is told every event
-    (None: the `structguard` logger; what one raises is logged and fails no call); `clock` and `wall` give seconds. A context manager, sync and async: leaving it writes what the memo still holds.
+    Use its methods `wrap`, `guarded`, `protect`, `transport` and `async_transport`. A Guard is a
+    context manager, sync and async; leaving it writes what the memo has not written yet.
+
+    Args:
+        memo: Where refusals are remembered: a URL (`disk:`, `disk:PATH`, `memory:`,
+            `redis://HOST`) or a `Memo`. None is `disk:`, your cache directory.
+        policy: What the guard may do. None is `Policy()`.
+        observer: A callable that receives every event. None is the `structguard` logger. If it
+            raises, the error is logged and the call goes on.
+        clock: Returns monotonic seconds; for tests.
+        wall: Returns wall-clock seconds; for tests.
 
     Raises:
-        ValueError: a memo address that nothing can open.
+        ValueError: The memo URL cannot be opened.
+        MissingExtra: A Redis URL without the extra `redis`.
     """
 
     def __init__(
@@ -56,7 +66,7 @@ class Guard:
         self.memo: Memo = open_memo(memo, observer=self.observer, clock=clock, wall=wall)
 
     def wrap(self, client: C) -> C:
-        """The SDK client you already have, guarded in place (see `structguard.wrap`)."""
+        """Guard an openai client in place and return it (see `structguard.wrap`)."""
         if _is_openai(client):
             from structguard.clients import openai_sdk  # noqa: PLC0415  needs the SDK
 
@@ -82,10 +92,10 @@ class Guard:
         format: str = "response_format",  # noqa: A002  the field's word
     ) -> Callable[[F], F]:
         """
-        A decorator for any function that takes the format (see `structguard.guarded`).
+        Decorate a function that takes the format as an argument (see `structguard.guarded`).
 
         Raises:
-            TypeError: `provider` is no name, as where the decorator stands without brackets.
+            TypeError: `provider` is not a string, for example because the parentheses are missing.
         """
         if not isinstance(provider, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(
@@ -119,13 +129,13 @@ class Guard:
 
     def protect(self, provider: Provider, *, model: str | None = None) -> Provider:
         """
-        A provider whose `complete` and `stream` survive a refused format.
+        Return a provider whose `complete` and `stream` survive a refused format.
 
-        Same interface, same texts; a provider already protected is handed back as it is. `model`
-        stands in where a request names none.
+        It has the same interface and returns the same texts. A provider that is protected already
+        is returned as it is. `model` is used for requests that name none.
 
         Raises:
-            TypeError: not a provider (`service.Provider`); the message names what it lacks.
+            TypeError: Not a provider; the message names what is missing.
         """
         from structguard.layers.degrade import Degrade, Protected  # noqa: PLC0415  callers of wrap need none
 
@@ -149,9 +159,10 @@ class Guard:
 
     def transport(self, transport: httpx2.BaseTransport | None = None) -> GuardedTransport:
         """
-        An httpx2 transport for any other SDK's client: `httpx2.Client(transport=guard.transport())`.
+        Return a guarding transport for `httpx2.Client`, and so for any SDK that uses one.
 
-        `transport` is what sends (None: `httpx2.HTTPTransport()`); it is closed with this one.
+        `transport` is the inner transport, which sends (None: `httpx2.HTTPTransport()`). It is
+        closed together with this one.
         """
         from structguard.clients.transport import GuardedTransport  # noqa: PLC0415  needs httpx2
 
@@ -166,7 +177,7 @@ class Guard:
     def async_transport(
         self, transport: httpx2.AsyncBaseTransport | None = None
     ) -> AsyncGuardedTransport:
-        """`transport` for an `httpx2.AsyncClient`, on asyncio and trio."""
+        """Return the same as `transport` for an `httpx2.AsyncClient`, on asyncio and trio."""
         from structguard.clients.transport import AsyncGuardedTransport  # noqa: PLC0415  needs httpx2
 
         return AsyncGuardedTransport(
@@ -178,11 +189,11 @@ class Guard:
         )
 
     def close(self) -> None:
-        """Write what the memo still holds and let go of its store."""
+        """Write what the memo has not written yet, and close its store."""
         self.memo.close()
 
     async def aclose(self) -> None:
-        """`close` on the event loop."""
+        """Do the same as `close`, without blocking the event loop."""
         await self.memo.aclose()
 
     def __enter__(self) -> Self:
@@ -210,18 +221,22 @@ class Guard:
 
 def wrap(client: C, *, memo: Memo | str | None = None, policy: Policy | None = None) -> C:
     """
-    Guard the SDK client you already have; the same object is handed back.
+    Guard an openai client in place and return it.
 
-    `client` is an OpenAI, AsyncOpenAI, AzureOpenAI or AsyncAzureOpenAI of openai 3.x. Afterwards
-    `chat.completions` and `responses` (create, parse, stream, raw) survive an endpoint that refuses,
-    ignores or mangles the format; copies are guarded too; guarding twice changes nothing. `memo` is
-    an address or a Memo (None: `disk:` in the user's cache), `policy` None is `Policy()`. The
-    client's own `max_retries` is left alone: a rescued call costs at most 2 * (max_retries + 1)
-    HTTP requests.
+    Afterwards `chat.completions` and `responses` (create, parse, stream, raw responses) survive an
+    endpoint that refuses, ignores or mangles the format. Copies made by `with_options` are guarded
+    too, and wrapping twice changes nothing. The client's `max_retries` is not changed, so a rescued
+    call takes at most 2 * (max_retries + 1) HTTP requests.
+
+    Args:
+        client: An OpenAI, AsyncOpenAI, AzureOpenAI or AsyncAzureOpenAI client of openai 3.x.
+        memo: Where refusals are remembered: a URL or a `Memo` (see `Guard`). None is `disk:`, your
+            cache directory.
+        policy: What the guard may do. None is `Policy()`.
 
     Raises:
-        TypeError: not such a client.
-        ValueError: a memo address that nothing can open.
+        TypeError: Not such a client.
+        ValueError: The memo URL cannot be opened.
 
     Source: spec guard §2.
     """
@@ -229,7 +244,7 @@ def wrap(client: C, *, memo: Memo | str | None = None, policy: Policy | None = N
 
 
 def unwrap(client: C) -> C:
-    """Take the guard off a wrapped client; any other client is handed back as it is."""
+    """Remove the guard from a wrapped client and return it; any other client stays as it is."""
     if _is_openai(client):
         from structguard.clients import openai_sdk  # noqa: PLC0415  needs the SDK
 
@@ -246,18 +261,25 @@ def guarded(
     policy: Policy | None = None,
 ) -> Callable[[F], F]:
     """
-    A decorator for any function that takes the format as an argument.
+    Decorate a function that takes the format as an argument.
 
-    Sync or async, plain or bound method; signature and types are kept, result and prompt left alone.
-    `provider` names the endpoint in the memo; `model` and `format` name the function's arguments
-    (`model` may be a callable of the same arguments). After a refusal the function is called once
-    more without the format: left out where it has a default, else None. Its `timeout` argument, if
-    it has one, is the budget of both calls in seconds. A result that is a stream cannot be looked
-    into, so a refusal it was rescued from is not remembered: wrap the client for streams.
+    The function may be sync or async, a plain function or a bound method. Its signature, types,
+    result and prompt stay as they are. After a refusal it is called once more without the format:
+    the argument is left out if it has a default, otherwise it is None. If the function has a
+    `timeout` argument, that is the budget of both calls, in seconds. If it returns a stream, a
+    rescued refusal is not remembered, because the stream cannot be checked.
+
+    Args:
+        provider: The endpoint's name in the memo.
+        model: Name of the function's argument that holds the model, or a callable that takes the
+            function's arguments and returns the model.
+        format: Name of the function's argument that holds the format.
+        memo: Where refusals are remembered: a URL or a `Memo` (see `Guard`). None is `disk:`.
+        policy: What the guard may do. None is `Policy()`.
 
     Raises:
-        TypeError: no name, not a function, or one that yields.
-        ValueError: the function has no such arguments.
+        TypeError: `provider` is not a string, or the function is not callable or a generator.
+        ValueError: The function does not have these arguments.
 
     Source: spec guard §2.
     """

@@ -21,16 +21,22 @@ class Policy:
     """
     What the guard may do.
 
-    `mode` observe only reports, off does nothing. `require_enforced` raises the refusal instead of
-    degrading. `expiry` None = never. `unnamed` also rescues 400/422 that say nothing.
-    `also_statuses` admits servers that refuse with other statuses (500, 501). `ignored_after` is
-    the number of prose answers in a row after which the schema goes into the prompt too (0 = off).
-    `retry_floor` is the least time left for which a second send is worth it. `on_unusable`: a whole
-    reply that holds no JSON is handed on as it came ("text") or is an error (wrap and transports
-    only: the other faces change no text), which suits callers that check nothing themselves.
+    Args:
+        mode: `guard` acts, `observe` only reports what it would do, `off` does nothing.
+        require_enforced: Raise a refusal instead of sending without the format.
+        expiry: Seconds for which a refusal is remembered, ± 10 %. None is forever.
+        unnamed: Also rescue a 400 or 422 that gives no reason.
+        also_statuses: Further statuses that may be refusals, such as 500 and 501 of local servers.
+        ignored_after: Number of prose answers in a row after which the schema is added to the
+            prompt too. 0 is never.
+        prompt: Whether a send without the format gets the schema in its prompt: `auto` (with
+            `wrap`, the transport and the gateway only), `always` or `never`.
+        retry_floor: The least time, in seconds, that must be left for a second send.
+        on_unusable: What to do with a complete reply without a usable value: `text` passes it on as
+            it came, `error` raises (`wrap` and the transport only).
 
     Raises:
-        ValueError, TypeError: a value outside its range, named.
+        ValueError, TypeError: A value outside its range; the message names it.
     """
 
     mode: Mode = "guard"
@@ -60,9 +66,9 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakerOptions:
-    """When a link of a chain is left alone, and for how long (spec chain C1)."""
+    """When the breaker of a chain's link opens, and for how long (spec chain C1)."""
 
-    threshold: int = 3  # failures in a row that arm the cooldown
+    threshold: int = 3  # failures in a row that open the breaker
     cooldowns: tuple[float, ...] = (30.0, 60.0, 300.0)  # seconds; the last is the cap
     probe_interval: float = 300.0  # seconds between probes of the primary
     window: float = 86400.0  # seconds after which an old failure no longer counts
@@ -81,7 +87,7 @@ class BreakerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryOptions:
-    """Transport retries inside our providers: only kinds that `errors.KINDS` marks retryable."""
+    """Transport retries of structguard's providers, for errors that may be temporary."""
 
     attempts: int = 3  # in all, the first included
     backoff: float = 0.5  # seconds before the second attempt; doubles

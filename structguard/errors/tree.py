@@ -16,16 +16,18 @@ Details: TypeAlias = Mapping[str, object]
 
 
 class StructguardError(Exception):
-    """The root of what this package raises for the world's faults."""
+    """The root of all exceptions of this package, except for mistakes in a call or a setting."""
 
 
 class ProviderError(StructguardError):
     """
     A call to a provider failed.
 
-    `kind` decides what follows (see `KINDS`); `failure` holds the facts, the whole body among them;
-    `refusal` is set when the format was refused; `requests` counts the HTTP requests spent;
-    `attempts` holds (link, error) when a whole chain failed. `details` are the classifier's.
+    `kind` says how, and decides what happens next. `failure` holds the facts, including the whole
+    body, and `details` what else is known, such as the `param` at fault. `refusal` is set if the
+    format was refused. `requests` counts the HTTP requests that the call took. If a whole chain
+    failed, `attempts` holds (link, error) pairs. For `except` clauses there are subclasses, such as
+    `RateLimited` and `Timeout`.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class ProviderError(StructguardError):
 
     @property
     def rule(self) -> KindRule:
-        """What this error means to retries, chain, breaker and gateway."""
+        """What retries, chain, breaker and gateway do about this error."""
         return rule_for(self.kind, self.failure)
 
     @property
@@ -65,12 +67,12 @@ class ProviderError(StructguardError):
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds the endpoint asked to wait, if it did."""
+        """Seconds that the endpoint asked to wait, or None."""
         return self.failure.retry_after
 
     @property
     def request_id(self) -> str | None:
-        """The vendor's request id, if it gave one."""
+        """The vendor's request id, or None."""
         return self.failure.request_id
 
     def __reduce__(
@@ -149,7 +151,12 @@ class Attempt:
 
 
 class ParseError(StructguardError, ValueError):
-    """An answer holds no value that can be used; `attempts` lists every candidate and its fault."""
+    """
+    An answer contains no usable value.
+
+    `reason` is one word (`no_json`, `misfit`, …); `attempts` lists every candidate and why it was
+    rejected.
+    """
 
     def __init__(self, reason: ParseReason, attempts: Sequence[Attempt] = ()) -> None:
         self.reason: ParseReason = reason
@@ -164,11 +171,11 @@ class ParseError(StructguardError, ValueError):
 
 _REASONS: Mapping[ParseReason, str] = MappingProxyType(
     {
-        "no_json": "the answer holds no JSON",
-        "reasoning_only": "the answer is reasoning only, nothing follows it",
+        "no_json": "the answer contains no JSON",
+        "reasoning_only": "the answer contains only reasoning, nothing after it",
         "schema_echo": "the answer is the schema itself, not a value for it",
-        "placeholder": "the answer holds only placeholders",
-        "misfit": "no value in the answer fits the schema",
+        "placeholder": "the answer contains only placeholders",
+        "misfit": "no value in the answer matches the schema",
         "over_budget": "the answer is larger than the limit",
         "too_deep": "the answer is nested too deeply",
     }
@@ -176,7 +183,7 @@ _REASONS: Mapping[ParseReason, str] = MappingProxyType(
 
 
 class MissingExtra(StructguardError, ImportError):
-    """An optional package is needed and not installed; the message names the pip line."""
+    """An optional package is not installed; the message contains the `pip install` command."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package: pip install 'structguard[{extra}]'")

@@ -21,10 +21,10 @@ class Info:
     """
     How one call was served.
 
-    `enforced`: True when the endpoint accepted the format, False when it was left out, None when
-    none was asked for. `requests`: logical sends, 1 or 2. `source`: how the value was read from the
-    text (json, fenced, …), None where the text was not read or holds no value. `refusal`: what the
-    call was rescued from, now or, from the memo, earlier.
+    `enforced` is True if the endpoint accepted the format, False if the format was left out, and
+    None if the call had none. `requests` is the number of sends, 1 or 2. `source` says how the value
+    was found in the text (`json`, `fenced`, …), and is None if the text was not parsed or contains
+    no value. `refusal` is what the call was rescued from, in this call or, if remembered, earlier.
     """
 
     provider: str
@@ -42,7 +42,7 @@ _attached: dict[int, tuple[weakref.ref[object], Info]] = {}
 @contextmanager
 def watch() -> Generator[list[Info]]:
     """
-    Collect one Info per call made in this context, whatever the face; tasks started inside count.
+    Collect one Info for every guarded call in this context, including tasks started inside it.
 
     >>> with watch() as calls:
     ...     pass
@@ -58,7 +58,7 @@ def watch() -> Generator[list[Info]]:
 
 
 def info(answer: object) -> Info | None:
-    """How this answer was served; None where no Info could be attached (str, dict, tuple, …)."""
+    """Return how this answer was served, or None if none is attached (to a str, dict, tuple, …)."""
     attached = _attached.get(id(answer))
     return attached[1] if attached is not None and attached[0]() is answer else None
 

@@ -29,10 +29,10 @@ class ExchangeFailed(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """
-    What a transport may hold open and read.
+    Limits of a transport's connections and replies.
 
     Raises:
-        ValueError: a limit that allows nothing.
+        ValueError: A limit that would allow nothing.
     """
 
     connections: int = 1000  # open at once, in one event loop

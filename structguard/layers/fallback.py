@@ -49,17 +49,24 @@ class _Entry:
 
 class FallbackChain:
     """
-    A provider made of others: `complete` and `stream` ask the primary (the first link), and the
-    next link when one fails in a way that advances (`errors.KINDS`). State is kept apart per
-    `Request.partition`.
+    A provider made of other providers.
 
-    `guard` protects each link's provider, unless that is protected already. `Request.timeout` is
-    each link's own budget. A `Request.provider` names one link, by name or provider id: it alone is
-    asked, and no state is read or written.
+    `complete` and `stream` ask the primary, which is the first link, and move on to the next link
+    if one fails in a way that another provider might not. State is kept per `Request.partition`.
+    `Request.timeout` is the budget of each link. If `Request.provider` names a link, by its name or
+    its provider's id, only that link is asked, and no state is read or changed.
+
+    Args:
+        links: The links, in order.
+        guard: Protects the provider of each link, unless it is protected already.
+        options: When a breaker opens, and for how long.
+        clock: Returns monotonic seconds; for tests.
+        observer: A callable that receives every event.
+        judge: Decides what an error means to chain and breaker.
 
     Raises:
-        ValueError: no links, a first link without a provider, or a name given twice.
-        TypeError: something that is no Link, or a Link of something that is no provider.
+        ValueError: No links, a first link without a provider, or a name that is used twice.
+        TypeError: Something that is not a Link, or a Link whose provider is not a provider.
     """
 
     def __init__(
@@ -100,26 +107,27 @@ class FallbackChain:
 
     @property
     def id(self) -> str:
-        """The links' names, joined by an arrow."""
+        """The names of the links, joined by arrows."""
         return " → ".join(entry.name for entry in self._links)
 
     @property
     def base_url(self) -> str:
-        """The primary's."""
+        """The base URL of the primary."""
         return self._links[0].provider.base_url
 
     def api_for(self, model: str | None, /) -> Api:
-        """The primary's wire API."""
+        """The API that the primary uses for a model."""
         return self._links[0].provider.api_for(self._links[0].model or model)
 
     async def complete(self, request: Request, /, *, partition: str | None = None) -> Completion:
         """
-        The first reply a link gives. `partition` is short for `Request.partition`.
+        Return the first reply that a link gives. `partition` is short for `Request.partition`.
 
         Raises:
-            ProviderError (or what a foreign provider raises): a kind that does not advance, as it
-                is; or all links failed: the last one's error, or the primary's if that refused its
-                key or account and no fallback ever served. `.attempts` lists (link, error).
+            ProviderError: (or what a provider of your own raises) An error that does not make the
+                chain move on; or, if all links failed, the error of the last one, or of the primary
+                if its key or account was rejected and no fallback has ever answered. `.attempts`
+                lists (link, error) pairs.
             ValueError: `Request.provider` names no link.
         """
         request = _in_partition(request, partition)
@@ -138,8 +146,10 @@ class FallbackChain:
 
     def stream(self, request: Request, /, *, partition: str | None = None) -> EventStream:
         """
-        As `complete`, for a stream: links are tried until one gives a first event; from then on
-        nothing is restarted. Leaving the context closes the link's stream.
+        Do the same as `complete` for a stream.
+
+        Links are tried until one delivers a first event; after that, nothing is restarted. Leaving
+        the context closes the stream.
         """
         return self._stream(_in_partition(request, partition))
 

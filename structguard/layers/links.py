@@ -12,9 +12,11 @@ from structguard.service import Provider
 @dataclass(frozen=True, slots=True)
 class Link:
     """
-    One entry of a chain. `model` fills `Request.model`; None leaves the request's. `name` is what
-    events, errors and `Request.provider` call it; by default the provider's id, with the model
-    where that alone is not unique. `provider` None is one that could not be built.
+    One entry of a chain.
+
+    `model` replaces `Request.model`; None keeps the request's. `name` identifies the link in events,
+    errors and `Request.provider`; by default it is the provider's id, with the model if that alone
+    is not unique. If `provider` is None, because it could not be built, the link is left out.
     """
 
     provider: Provider | None

@@ -53,11 +53,11 @@ def kind_of(error: BaseException) -> Kind | None:
 
 def is_outage(error: BaseException, /) -> bool:
     """
-    Whether somebody else should be asked: the kind of this exception advances a chain.
+    Judge whether another provider should be asked, because a chain would move on for this error.
 
-    For `retry_if_exception`, `stamina.retry(on=…)`, `FallbackModel(fallback_on=…)` and the like.
-    A foreign exception that refuses the format is no outage: the endpoint works, and it is the
-    guard's business.
+    It is meant for `retry_if_exception`, `stamina.retry(on=…)`, `FallbackModel(fallback_on=…)` and
+    the like, and accepts exceptions of any SDK. An SDK's exception that refuses the format is not an
+    outage: the endpoint works, and the guard deals with it.
     """
     if isinstance(error, ProviderError):
         return error.rule.advance

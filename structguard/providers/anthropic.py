@@ -37,11 +37,20 @@ class Anthropic(BaseProvider):
     """
     Anthropic's own API.
 
-    Structured output goes out as `output_config.format`, or as a forced tool with
-    `options=WireOptions(structured="tool")`. Beta features are named by the caller, in `headers`.
+    Structured output is sent as `output_config.format`, or as a forced tool call with
+    `options=WireOptions(structured="tool")`. Name beta features in `headers`.
+
+    Args:
+        api_key: The API key. Without one, calls raise an `authentication` error.
+        base_url: The base URL.
+        version: The `anthropic-version` header.
+        models: Options of single models, by name.
+        api: Has no effect: there is only one API.
+        **common: `id`, `timeout`, `retry`, `headers`, `transport`, `limits`, `proxy`, `options` and
+            `observer`, as for every provider.
 
     Raises:
-        ValueError, TypeError: an argument that cannot be used; a key is never repeated.
+        ValueError, TypeError: An unusable argument; the message never repeats a key.
     """
 
     def __init__(
@@ -71,7 +80,7 @@ class Anthropic(BaseProvider):
 
     @classmethod
     def from_env(cls, **common: Unpack[Common]) -> Self:
-        """From ANTHROPIC_API_KEY, _BASE_URL, _API_VERSION (2023-06-01), _TIMEOUT (600 s)."""
+        """Read ANTHROPIC_API_KEY, _BASE_URL, _API_VERSION (2023-06-01) and _TIMEOUT (600 s)."""
         env = environ()
         common.setdefault("timeout", read_seconds(env, "ANTHROPIC_TIMEOUT", TIMEOUT))
         base_url = read(env, "ANTHROPIC_BASE_URL") or BASE_URL

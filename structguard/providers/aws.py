@@ -58,7 +58,7 @@ class _EventDecoder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsKeys:
-    """A key pair of the caller's own, in place of botocore's chain."""
+    """An AWS key pair, used instead of the credentials that botocore would find."""
 
     access_key: str = field(repr=False)
     secret_key: str = field(repr=False)

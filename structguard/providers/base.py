@@ -29,41 +29,54 @@ class BaseProvider:
 
     @property
     def id(self) -> str:
-        """Its name in memo, events and errors."""
+        """The provider's name in the memo, events and errors."""
         return self._engine.id
 
     @property
     def base_url(self) -> str:
-        """The endpoint as the memo names it: `host[:port][/path]`."""
+        """The endpoint's name in the memo: `host[:port][/path]`."""
         return self._base_url
 
     @property
     def attempts(self) -> int:
-        """How often a call is sent at most when the request does not say."""
+        """How often a call is sent at most, unless the request sets a limit."""
         return self._engine.retry.attempts
 
     def api_for(self, model: str | None, /) -> Api:
-        """The wire API of a model as far as it is known without asking the endpoint."""
+        """The API of a model, as far as it is known without asking the endpoint."""
         return self._engine.router.api_for(model)
 
     def facts_of(self, request: Request, /, *, stream: bool) -> RequestFacts:
-        """What a request carries as it would be sent: `tools_first` may leave the format out."""
+        """What a request would carry when sent; `tools_first` may leave the format out."""
         return self._engine.facts_of(request, stream=stream)
 
     async def complete(self, request: Request, /) -> Completion:
-        """The whole reply. Raises ProviderError."""
+        """
+        Send a request and return the whole reply.
+
+        Raises:
+            ProviderError: The call failed; `kind` says how.
+        """
         return await self._engine.complete(request)
 
     def stream(self, request: Request, /) -> EventStream:
-        """The events of one reply; see `service.OpenStream`."""
+        """
+        Send a request and stream the reply: `async with provider.stream(request) as events`.
+
+        Entering the context sends the request. The last event is always `Finished`, with the whole
+        completion. Leaving the context closes the connection.
+
+        Raises:
+            ProviderError: On entering, if the call failed; while iterating, if the stream broke.
+        """
         return self._engine.stream(request)
 
     async def status(self) -> Status:
-        """Health by a GET of the endpoint's list of models; never raises."""
+        """Check the endpoint's health by fetching its list of models; never raises."""
         return await self._engine.status(self._models_url, self._wire)
 
     async def aclose(self) -> None:
-        """Close its connections; a client, transport or memo of the caller's own stays open."""
+        """Close the connections; a client, transport or memo that you passed in stays open."""
         await self._engine.aclose()
 
     async def __aenter__(self) -> Self:

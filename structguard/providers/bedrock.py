@@ -36,13 +36,24 @@ class Bedrock(BaseProvider):
     """
     Amazon Bedrock in one region.
 
-    Structured output goes out as `outputConfig.textFormat`, or as a forced tool with
-    `options=WireOptions(structured="tool")`. Credentials are botocore's chain, `keys` of the
-    caller's own, a `profile`, or a Bedrock API key (`api_key`, sent as a bearer token).
+    Structured output is sent as `outputConfig.textFormat`, or as a forced tool call with
+    `options=WireOptions(structured="tool")`. Pass at most one of `api_key`, `keys` and `profile`;
+    without any, botocore looks for credentials as usual.
+
+    Args:
+        region: The AWS region, such as "eu-central-1".
+        api_key: A Bedrock API key, sent as a bearer token.
+        keys: An AWS key pair.
+        profile: The name of an AWS profile.
+        base_url: The base URL; None is that of the region.
+        models: Options of single models, by name.
+        api: Has no effect: there is only one API.
+        **common: `id`, `timeout`, `retry`, `headers`, `transport`, `limits`, `proxy`, `options` and
+            `observer`, as for every provider.
 
     Raises:
-        ValueError, TypeError: an argument that cannot be used; a key is never repeated.
-        MissingExtra: botocore is not installed.
+        ValueError, TypeError: An unusable argument; the message never repeats a key.
+        MissingExtra: The extra `bedrock` is not installed.
     """
 
     def __init__(
@@ -82,7 +93,7 @@ class Bedrock(BaseProvider):
     @classmethod
     def from_env(cls, **common: Unpack[Common]) -> Self:
         """
-        From AWS_REGION (or AWS_DEFAULT_REGION), BEDROCK_BASE_URL, BEDROCK_TIMEOUT (600 s) and
+        Read AWS_REGION (or AWS_DEFAULT_REGION), BEDROCK_BASE_URL, BEDROCK_TIMEOUT (600 s) and
         AWS_BEARER_TOKEN_BEDROCK; without that key botocore's chain reads the AWS_* variables.
 
         Raises:

@@ -26,9 +26,9 @@ _EARLY = 30.0  # seconds before its expiry a credential is no longer handed out
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
     """
-    What a credentials callable gives: a `token`, headers to send with it, seconds it is good for.
+    What a credentials callable returns: a token, further headers, and the lifetime in seconds.
 
-    `expires_in` None = until the endpoint turns it down.
+    `expires_in` None means that it is used until the endpoint rejects it.
     """
 
     token: str | None = field(default=None, repr=False)

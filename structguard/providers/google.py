@@ -54,15 +54,25 @@ _MISSING = "no API key: pass api_key, or set GEMINI_API_KEY (or VERTEX_AI_LOCATI
 
 class Google(BaseProvider):
     """
-    The Gemini API, or Vertex when a `location` is given.
+    The Gemini API, or Vertex if a `location` is given.
 
-    Structured output goes out as `responseMimeType` and `responseJsonSchema`. Vertex needs a
-    `project`; its `credentials` are google-auth's, a credential file's content, or, left out, the
-    application default ones.
+    Structured output is sent as `responseMimeType` and `responseJsonSchema`.
+
+    Args:
+        api_key: The key of the Gemini API. Without one, calls raise an `authentication` error.
+        location: The Vertex location, such as "europe-west4".
+        project: The Google Cloud project; required for Vertex.
+        credentials: For Vertex: google-auth credentials, or the content of a credential file. None
+            uses the application default credentials.
+        base_url: The base URL; None is Google's own.
+        models: Options of single models, by name.
+        api: Has no effect: there is only one API.
+        **common: `id`, `timeout`, `retry`, `headers`, `transport`, `limits`, `proxy`, `options` and
+            `observer`, as for every provider.
 
     Raises:
-        ValueError, TypeError: an argument that cannot be used; a key is never repeated.
-        MissingExtra: Vertex is asked for and google-auth is not installed.
+        ValueError, TypeError: An unusable argument; the message never repeats a key.
+        MissingExtra: Vertex without the extra `vertex`.
     """
 
     def __init__(
@@ -111,7 +121,7 @@ class Google(BaseProvider):
     @classmethod
     def from_env(cls, **common: Unpack[Common]) -> Self:
         """
-        From GEMINI_API_KEY and GEN_AI_API_BASE_URL; without a key and with VERTEX_AI_LOCATION,
+        Read GEMINI_API_KEY and GEN_AI_API_BASE_URL; without a key and with VERTEX_AI_LOCATION,
         Vertex: GOOGLE_CREDENTIALS (JSON or a path, else the application default credentials) and
         GOOGLE_CLOUD_PROJECT (else the credential's own project).
 
@@ -143,7 +153,12 @@ class Google(BaseProvider):
         dimensions: int | None = None,
         timeout: float | None = None,  # noqa: ASYNC109  the call's budget in seconds, as in Request
     ) -> Embeddings:
-        """One vector a text. Raises ProviderError."""
+        """
+        Return one embedding vector per text, in order.
+
+        Raises:
+            ProviderError: The call failed; `kind` says how.
+        """
         name = model.removeprefix("models/")
         verb = "predict" if self._vertex else "batchEmbedContents"
         inputs = listed(texts)

@@ -39,12 +39,20 @@ _OWN_HOSTS = ("openai.com", "openai.azure.com", "cognitiveservices.azure.com", "
 
 class OpenAI(BaseProvider):
     """
-    OpenAI's own API.
+    OpenAI's own API, over Responses.
 
-    Structured output goes out as `text.format`. `models` says what is special about single models.
+    Structured output is sent as `text.format`.
+
+    Args:
+        api_key: The API key. Without one, calls raise an `authentication` error.
+        base_url: The base URL. For a compatible server, use `OpenAICompat`.
+        organization: Sent as the organization header.
+        models: Options of single models, by name.
+        **common: `id`, `timeout`, `retry`, `headers`, `transport`, `limits`, `proxy`, `options` and
+            `observer`, as for every provider.
 
     Raises:
-        ValueError, TypeError: an argument that cannot be used; a key is never repeated.
+        ValueError, TypeError: An unusable argument; the message never repeats a key.
     """
 
     def __init__(
@@ -88,7 +96,7 @@ class OpenAI(BaseProvider):
 
     @classmethod
     def from_env(cls, **common: Unpack[Common]) -> Self:
-        """From OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORGANIZATION, OPENAI_TIMEOUT (600 s)."""
+        """Read OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORGANIZATION and OPENAI_TIMEOUT (600 s)."""
         env = environ()
         common.setdefault("timeout", read_seconds(env, "OPENAI_TIMEOUT", TIMEOUT))
         base_url = read(env, "OPENAI_BASE_URL") or BASE_URL
@@ -110,7 +118,12 @@ class OpenAI(BaseProvider):
         encoding: Encoding = "float",
         timeout: float | None = None,  # noqa: ASYNC109  the call's budget in seconds, as in Request
     ) -> Embeddings:
-        """One vector a text. Raises ProviderError."""
+        """
+        Return one embedding vector per text, in order.
+
+        Raises:
+            ProviderError: The call failed; `kind` says how.
+        """
         return await openai_embed(
             self._engine,
             responses,

@@ -48,18 +48,25 @@ class OpenAICompat(BaseProvider):
     """
     An OpenAI-compatible endpoint.
 
-    Structured output goes out as `response_format` (chat) or `text.format` (responses).
+    Structured output is sent as `response_format` (chat) or `text.format` (responses). If neither
+    `api` nor `models` says which API to use, a wrong guess is corrected once and remembered.
 
-    `base_url` may be the chat URL itself; a `{model}` in it is filled in. No `api_key` means no
-    Authorization header. `credentials` is an async callable for a token that expires. `client` is a
-    caller's own AsyncOpenAI or AsyncAzureOpenAI: its base URL, key, proxies and hooks are used, its
-    retries are not, and it stays open. `api` is the wire API of all models, `models` says it for
-    single ones; with neither, `discover` asks the endpoint's model list, and else it is chat. A
-    guess that proves wrong is switched once and remembered in `memo`. `responses_endpoint` is the
-    whole URL of the Responses API where it cannot be derived.
+    Args:
+        base_url: The base URL, or the chat URL itself; `{model}` in it is replaced.
+        api_key: The API key. Without one, no Authorization header is sent.
+        credentials: An async callable that returns a token that expires, or a `Credential`.
+        client: Your own AsyncOpenAI or AsyncAzureOpenAI to send through. Its base URL, key, proxies
+            and hooks are used, its retries are not, and it is not closed.
+        api: The API of all models, "chat" or "responses".
+        models: The API and options of single models, by name.
+        discover: Read from the endpoint's model list which API a model uses; otherwise chat.
+        responses_endpoint: The URL of the Responses API, if it cannot be derived.
+        memo: Where the choice of API is remembered; None keeps it in memory.
+        **common: `id`, `timeout`, `retry`, `headers`, `transport`, `limits`, `proxy`, `options` and
+            `observer`, as for every provider.
 
     Raises:
-        ValueError, TypeError: an argument that cannot be used; a key is never repeated.
+        ValueError, TypeError: An unusable argument; the message never repeats a key.
     """
 
     def __init__(
@@ -125,10 +132,10 @@ class OpenAICompat(BaseProvider):
         **common: Unpack[Common],
     ) -> Self:
         """
-        From OPENAI_COMPAT_BASE_URL (required), OPENAI_COMPAT_API_KEY, OPENAI_COMPAT_TIMEOUT.
+        Read OPENAI_COMPAT_BASE_URL (required), OPENAI_COMPAT_API_KEY and OPENAI_COMPAT_TIMEOUT.
 
         Raises:
-            ValueError: no base URL, or a variable that cannot be used.
+            ValueError: No base URL, or a variable with an unusable value.
         """
         env = environ()
         common.setdefault("timeout", read_seconds(env, "OPENAI_COMPAT_TIMEOUT", TIMEOUT))
@@ -154,7 +161,12 @@ class OpenAICompat(BaseProvider):
         encoding: Encoding = "float",
         timeout: float | None = None,  # noqa: ASYNC109  the call's budget in seconds, as in Request
     ) -> Embeddings:
-        """One vector a text. Raises ProviderError."""
+        """
+        Return one embedding vector per text, in order.
+
+        Raises:
+            ProviderError: The call failed; `kind` says how.
+        """
         return await openai_embed(
             self._engine,
             chat,

@@ -60,7 +60,7 @@ def ignore_api(api: str | None, own: Api, where: str, observer: Observer) -> Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """What is said about one model: its wire API, and its dialect in place of the provider's."""
+    """The API of one model, and its options, which replace the provider's."""
 
     api: OpenAIApi | None = None
     options: WireOptions | None = None

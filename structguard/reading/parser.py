@@ -38,16 +38,23 @@ def parse(
     limit: int = LIMIT,
 ) -> Parsed:
     r"""
-    The value in a model's answer that fits the schema, and how it was found.
+    Find the value in a model's answer that matches the schema.
 
-    `schema` is a JSON Schema, an OpenAI response_format, or a type (the value is then an instance).
-    `reader` is a text reader (see `readers`). `coerce` allows exact coercions, `partial` keeps the
-    string or number that the end cuts, `markup` reads XML-style tool arguments, `latex` restores
-    commands such as `\frac` that decoding took for escapes. `limit` is in bytes.
+    Args:
+        answer: The text of the answer, or a `Completion`.
+        schema: A JSON Schema, an OpenAI `response_format`, or a type, in which case the value is an
+            instance of it. None takes the first value.
+        reader: A text reader for answers that are not JSON (see `readers`).
+        coerce: Convert types where the schema requires it and nothing is lost, such as "42" to 42.
+        partial: Keep a string or number that is cut off at the end of the answer.
+        markup: Read XML-style tool arguments.
+        latex: Restore commands such as `\frac` that JSON decoding turned into escapes.
+        limit: Bytes of an answer at most.
 
     Raises:
-        ParseError: no value that can be used; `attempts` says what was tried.
-        ValueError: a broken schema. TypeError: not an answer, or not a schema.
+        ParseError: There is no usable value; `attempts` says what was tried.
+        ValueError: The schema is broken; the message names the place.
+        TypeError: Not an answer, or not a schema.
     """
     text = answer if isinstance(answer, str) else _text_of(answer)
     target = None if schema is None else Target.of(schema)

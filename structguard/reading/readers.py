@@ -1,8 +1,8 @@
 """
-Ready-made text readers: for prompts that ask for a tag, lines, a choice or one scalar.
+Text readers for prompts that ask for a tag, for lines, for one of several choices or for a scalar.
 
-A reader takes the text and gives `Read(value, rejected)`, NOTHING (not my format) or ABSTAIN (an
-explicit NONE). With a `marker` it is asked before JSON is searched, without one last of all.
+A reader takes the text and returns `Read(value, rejected)`, NOTHING (not its format) or ABSTAIN (the
+model said NONE). A reader with a `marker` is called before JSON is looked for, others after that.
 Source: spec parse, steps 3 and 10.
 """
 
@@ -46,9 +46,10 @@ class _Marked:
 
 def tag(name: str) -> _Marked:
     """
-    The text between <name> and </name>, as {name: text}; the last such pair counts.
+    Read the text between <name> and </name> as {name: text}; the last such pair counts.
 
-    A tag that holds only NONE abstains. An unclosed tag is not read: its end may be missing.
+    If the tag contains only NONE, the reader abstains. A tag that is not closed is not read, because
+    its end may be missing.
     """
     if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
         raise ValueError(f"a tag's name is a word, got {name!r}")
@@ -79,8 +80,10 @@ def _last_pair(text: str, opener: re.Pattern[str], closer: re.Pattern[str]) -> s
 
 def lines(pattern: str | re.Pattern[str]) -> Callable[[str], Read | Mark]:
     """
-    One item a line: what the pattern matches whole. Its named groups make an object, else its first
-    group, else the match itself is the item. Other lines with text are `rejected`; NONE abstains.
+    Read one item from each line that the pattern matches as a whole.
+
+    The item is an object of the pattern's named groups, or else its first group, or else the whole
+    match. Other lines with text are `rejected`. If the text is NONE, the reader abstains.
     """
     compiled = re.compile(pattern)
 
@@ -111,9 +114,10 @@ _DECORATION: Final = " \t\r\n*_`\"'.:!()[]<>#-"
 
 def choice(options: Sequence[str]) -> Callable[[str], Read | Mark]:
     """
-    The one option that is the whole text, case and decoration aside; "Answer: B" counts too.
+    Read the option that makes up the whole text, apart from case and decoration ("Answer: B").
 
-    Two different options in a sentence are no choice. NONE abstains unless it is an option.
+    Two different options in one sentence are not a choice. If the text is NONE and that is not an
+    option, the reader abstains.
     """
     known = {option.casefold(): option for option in options}
     if not known:
@@ -149,7 +153,7 @@ _SCALARS: Final[dict[type, re.Pattern[str]]] = {
 
 
 def scalar(kind: type) -> Callable[[str], Read | Mark]:
-    """One int, float, bool or str that is the whole text (or follows "Answer:"). NONE abstains."""
+    """Read one int, float, bool or str that is the whole text, or follows "Answer:". NONE abstains."""
     pattern = _SCALARS.get(kind)
     if pattern is None:
         raise TypeError(f"scalar() reads int, float, bool or str, not {kind!r}")

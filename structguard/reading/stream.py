@@ -28,12 +28,13 @@ _BEFORE = re.compile(r"(?:\A|[\n:>`])[ \t]*\Z")
 
 class PartialParser:
     """
-    One stream's reader: `feed` it the deltas in order, then `close` it once.
+    Parse a stream: `feed` it the deltas in order, then `close` it once.
 
-    `feed` gives a snapshot when there is something new to show, else None. Snapshots are plain
-    JSON; a later one only adds to an earlier one and shares what was complete in it, so they are to
-    be read, not changed. They are a preview: only what `close` returns was judged by all the steps. Takes the options of `parse`. The cost of
-    the whole stream is linear: beyond 4 KB a snapshot is made when the text grew by 1/256.
+    `feed` returns a snapshot if there is something new to show, otherwise None. Snapshots are plain
+    JSON. A later one only adds to an earlier one and shares its completed parts, so do not modify
+    them. They are a preview; only the value that `close` returns has gone through all of `parse`'s
+    steps. A whole stream takes linear time: beyond 4 KB, a snapshot is made whenever the text has
+    grown by 1/256. The arguments are those of `parse`.
     """
 
     def __init__(
@@ -66,10 +67,10 @@ class PartialParser:
 
     def feed(self, delta: str) -> object | None:
         """
-        Take the next piece of text; the value so far if there is more of it to show, else None.
+        Take the next piece of text and return the value so far, or None if there is nothing new.
 
         Raises:
-            ValueError: the stream was closed.
+            ValueError: The stream is closed.
         """
         if self._result is not None:
             raise ValueError("the stream is closed: nothing can be fed any more")

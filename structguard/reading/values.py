@@ -25,7 +25,7 @@ Holder: TypeAlias = dict[str | int, object]  # a list too: only [] is used
 
 
 class Mark(Enum):
-    """The two answers of a text reader that are no value."""
+    """What a text reader returns if it has no value: `NOTHING` or `ABSTAIN`."""
 
     NOTHING = "nothing"
     ABSTAIN = "abstain"
@@ -35,14 +35,14 @@ class Mark(Enum):
 
 
 NOTHING = Mark.NOTHING
-"""A reader's answer: this text is not in my format."""
+"""Returned by a reader: the text is not in its format."""
 ABSTAIN = Mark.ABSTAIN
-"""A reader's answer, and a value of `Parsed`: the model said explicitly that there is none."""
+"""Returned by a reader, and a value of `Parsed`: the model said explicitly that there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A reader's answer: the value, and the lines or parts it would not take."""
+    """What a text reader returns: the value, and the lines or parts that it did not accept."""
 
     value: object
     rejected: Sequence[object] = ()
@@ -50,12 +50,13 @@ class Read:
 
 class Parsed(NamedTuple):
     """
-    A value and how it was found.
+    A value, and how it was found.
 
-    `value` is plain JSON, an instance when the schema was a type, or ABSTAIN. `span` is where in
-    the answer it stood, in characters; `complete` is False when the end was cut off; `repairs` are
-    (kind, offset), `coercions` (path, from, to); `alternatives` are other, different values that
-    also fit; `rejected` what a reader would not take; `warnings` are sentences.
+    `value` is plain JSON, an instance if the schema is a type, or ABSTAIN. `source` says how it was
+    found, `span` where in the answer, in characters. `complete` is False if the end is missing.
+    `repairs` are (kind, offset) pairs, `coercions` are (path, from, to). `alternatives` are other,
+    different values that also match the schema, `rejected` is what a text reader did not accept, and
+    `warnings` are sentences.
     """
 
     value: object

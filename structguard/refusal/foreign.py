@@ -50,12 +50,11 @@ _ADDRESSES: Mapping[str, Api] = MappingProxyType(
 
 def is_refusal(exc: BaseException) -> bool:
     """
-    Whether an exception is a structured-output refusal: a predicate for `exclude=` of retries,
-    breakers and fallbacks.
+    Judge whether an exception is a refused format: a predicate for retries, breakers and fallbacks.
 
-    Takes our ProviderError and, by duck typing, the status errors of openai, anthropic, httpx,
-    requests, botocore, google-genai and aiohttp. What was sent is read from the exception's own
-    request; where there is none to read, a JSON Schema is assumed. False for a request without one.
+    It accepts `ProviderError` and, without importing them, the status errors of openai, anthropic,
+    httpx, requests, botocore, google-genai and aiohttp. What was sent is read from the exception's
+    own request; if it has none, a JSON Schema is assumed. A request without a format gives False.
     """
     if isinstance(exc, ProviderError) and exc.kind is Kind.FORMAT_REFUSED:
         return True

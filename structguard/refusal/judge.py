@@ -96,18 +96,25 @@ def detect_refusal(
     also_statuses: Collection[int] = frozenset(),
 ) -> Refusal | None:
     """
-    Whether an error answer refuses the format the request asked for; None when it does not.
+    Judge whether an error response refuses the requested format; None if it does not.
 
-    `status` is the HTTP status (None: no answer arrived, never a refusal), `body` the raw body,
-    whole (64 KiB of it are read; invalid UTF-8 is tolerated). `sent` is the format the request
-    carried, None for no format. `tools`, `stream` and `reasoning` say what else it carried and
-    decide between scope capability and combination. `unnamed` also takes bodies of 400 and 422 that
-    say nothing; `also_statuses` admits statuses of servers that refuse with 500 or 501.
+    The function is pure: it does no I/O, takes time linear in the body, and no body makes it raise.
 
-    Pure: no I/O, linear in the body, and no content of it raises.
+    Args:
+        status: The HTTP status. None means that no response arrived, which is never a refusal.
+        body: The whole raw body. At most 64 KiB are read; invalid UTF-8 is tolerated.
+        sent: The format that the request carried, or None.
+        api: The API that the request used.
+        tools: Whether the request carried tools. With `stream` and `reasoning`, this decides between
+            the scopes capability and combination.
+        stream: Whether the request asked for a stream.
+        reasoning: Whether the request asked for reasoning.
+        unnamed: Also accept a 400 or 422 that gives no reason.
+        also_statuses: Further statuses that may be refusals, such as 500 and 501 of local servers.
 
     Raises:
-        ValueError: an unknown `sent` or `api`. TypeError: a body that was parsed already.
+        ValueError: An unknown `sent` or `api`.
+        TypeError: A body that has been parsed already.
     """
     wire = _wire(api)
     if not isinstance(body, bytes | str):  # pyright: ignore[reportUnnecessaryIsInstance]

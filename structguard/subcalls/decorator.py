@@ -93,17 +93,26 @@ def subcall(
     clock: Clock = time.monotonic,
 ) -> object:
     """
-    Decorate a function that describes a request: it returns messages, a Request, or `Skip(reason)`.
+    Turn a function that describes a request into a sub-call.
 
-    `schema` is a type or a JSON Schema; the outcome's value has that type. `reader` reads the text
-    format the prompt names (see `readers`). `timeout` in seconds bounds the whole call. `name` (the
-    function's by default) and the call's `session=` make the partition "<name>:<session>" of a
-    chain. `otherwise` is the outcome's value on any status but ok. `abort`: a newer call of the
-    same session aborts the one in flight. Three failures or time-outs in a row in one session emit
-    one `SubcallFailing`.
+    The function returns messages, a `Request`, or `Skip(reason)`, and may be async. Calling the
+    result with a provider, the function's arguments and, optionally, `session=` returns an
+    `Outcome`. Three failures or timeouts in a row in one session emit one `SubcallFailing` event.
+
+    Args:
+        schema: A type or a JSON Schema; the outcome's value has that type.
+        otherwise: The outcome's value if its status is not ok.
+        reader: Reads the text format that the prompt describes (see `readers`).
+        timeout: Limit of the whole call, in seconds.
+        name: First half of the partition "<name>:<session>"; by default the function's name.
+        model: Sets `Request.model`.
+        abort: Whether a newer call of the same session aborts the running one.
+        observer: A callable that receives every event.
+        clock: Returns monotonic seconds; for tests.
 
     Raises:
-        ValueError: a timeout that is not more than 0. TypeError: the function takes `session`.
+        ValueError: A timeout that is not greater than 0.
+        TypeError: The function has an argument `session`.
     """
     options = Options(
         schema=schema,

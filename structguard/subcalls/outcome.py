@@ -19,7 +19,7 @@ Status: TypeAlias = Literal["ok", "none", "skipped", "aborted", "timeout", "fail
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Returned by a describing function instead of messages: there is nothing to ask, and why."""
+    """Returned instead of messages by the function of a sub-call: there is nothing to ask."""
 
     reason: str
 
@@ -27,14 +27,15 @@ class Skip:
 @dataclass(frozen=True, kw_only=True)  # no slots: Outcome[Answer](…) must work at run time
 class Outcome(Generic[T, D]):
     """
-    A sub-call's result.
+    The result of a sub-call.
 
-    `value` is the checked value when `status` is ok, else the `otherwise` of the sub-call. `status`:
-    none = the model said there is nothing (or nothing of its answer could be kept), skipped = not
-    asked, aborted = a newer call of the session took its place, timeout, failed. `reason` says why
-    in one line. `source` and `enforced` are the reply's, `requests` counts HTTP requests (0 where a
-    call was cut off and they are not known), `elapsed` is in seconds, `rejected` lists the parts of
-    the answer that were not taken, with reasons. `error` is what went wrong, if something did.
+    `value` is the checked value if `status` is ok, otherwise the sub-call's `otherwise`. The other
+    statuses are: none (the model said that there is nothing, or no part of its answer could be
+    used), skipped (not asked), aborted (a newer call of the session replaced it), timeout and
+    failed. `reason` explains the status in one line. `source` and `enforced` are those of the reply.
+    `requests` counts HTTP requests (0 if the call was interrupted and the number is unknown),
+    `elapsed` is in seconds, `rejected` lists the parts of the answer that were not used, with
+    reasons, and `error` is the exception, if there was one.
     """
 
     value: T | D
@@ -54,10 +55,10 @@ class Outcome(Generic[T, D]):
 
     def require(self) -> T:
         """
-        The value.
+        Return the value.
 
         Raises:
-            SubcallFailed: any status but ok; its cause is the error, if there was one.
+            SubcallFailed: The status is not ok; the error, if there was one, is its cause.
         """
         if self.status != "ok":
             raise SubcallFailed(cast("Outcome[object, object]", self)) from self.error
@@ -65,7 +66,7 @@ class Outcome(Generic[T, D]):
 
 
 class SubcallFailed(StructguardError):
-    """`Outcome.require()` found no value; `outcome` tells the rest."""
+    """`Outcome.require()` had no value to return; `outcome` holds the rest."""
 
     def __init__(self, outcome: Outcome[object, object]) -> None:
         super().__init__(f"the sub-call gave no value ({outcome.status}): {outcome.reason}")

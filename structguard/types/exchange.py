@@ -54,18 +54,20 @@ _EFFORT_BOUNDS: tuple[tuple[int, Effort], ...] = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """
-    One call, in no vendor's dialect.
+    One call to a model, independent of any vendor's API.
 
-    `messages` are Chat Completions style dicts or `Message` values. `response_format` is a Pydantic
-    model, a type a TypeAdapter takes, an OpenAI `response_format` dict, a bare JSON Schema or None;
-    it is resolved by `schema.as_format`. `hosted_tools` are a vendor's own tools (web search, …) as
-    its dicts; a wire without a place for them refuses. `timeout` is the whole call's budget in seconds, retries
-    included; `attempts` caps the transport attempts (None: the provider's own). `effort` is a word
-    or 0..100. `extra_body` passes through to the vendor last. `provider` pins a link of a chain,
-    `partition` keeps breaker state apart. `user` names the caller for observability.
+    `messages` are dicts as in Chat Completions, or `Message` values. `response_format` is a Pydantic
+    model, a type that a TypeAdapter accepts, an OpenAI `response_format` dict, a bare JSON Schema or
+    None. `tools` are function tools; `hosted_tools` are the vendor's own tools (web search, …) as
+    its dicts, and an error for an API that has none. With `tools_first`, the format is left out if
+    the endpoint does not support both. `effort` is a word or a number from 0 to 100. `timeout` is
+    the budget of the whole call in seconds, retries included; `attempts` limits the transport
+    attempts (None: as the provider is configured). `extra_body` is added to the body last.
+    `provider` selects one link of a chain, `partition` the breaker state that applies. `user` names
+    the caller in events.
 
     Raises:
-        TypeError, ValueError: messages, tools or numbers that are not what they should be.
+        TypeError, ValueError: Messages, tools or numbers of the wrong shape or range.
     """
 
     messages: Sequence[Message | Mapping[str, object]]
@@ -196,12 +198,13 @@ Finish: TypeAlias = Literal["stop", "length", "tool_calls", "filtered", "decline
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Completion:
     """
-    One reply.
+    One reply of a model.
 
-    `enforced` is True when the format was on the wire of the accepted send, False when it was left
-    out or had to be degraded, None when none was asked for. `requests` counts every HTTP request
-    the call cost, `refusal` is the refusal it was rescued from, `repairs` what was changed in the
-    text, `metadata` what the vendor said beside the answer. A decline is text with finish declined.
+    `enforced` is True if the endpoint accepted the format, False if the format was left out, and
+    None if the call had none. `requests` counts all HTTP requests that the call took. `refusal` is
+    what it was rescued from, `repairs` lists what was changed in the text, and `metadata` holds what
+    the vendor said besides the answer. If the model declined, `text` holds its words and `finish` is
+    `declined`.
     """
 
     text: str = ""
@@ -220,12 +223,12 @@ class Completion:
 
     @property
     def reasoning_text(self) -> str:
-        """The readable reasoning, joined in order."""
+        """The readable parts of the reasoning, joined in order."""
         return "".join(part.text for part in self.reasoning)
 
     @property
     def message(self) -> Message:
-        """The assistant message that goes back into the conversation, reasoning and calls kept."""
+        """The assistant message for the next request, with reasoning and calls."""
         return Message(
             role="assistant",
             content=self.text,
@@ -235,7 +238,7 @@ class Completion:
 
     @property
     def answered(self) -> bool:
-        """Whether anything a caller can use is there: text, a tool call or a decline."""
+        """Whether there is anything to use: text, a tool call or a decline."""
         return bool(self.text.strip() or self.tool_calls) or self.finish == "declined"
 
 

@@ -30,10 +30,11 @@ class Scope(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """
-    The verdict that an answer refused the *format* that was asked for.
+    The verdict that a response refuses the requested *format*.
 
-    `rule` names the row of the detector's table that matched, `evidence` is the sentence it was
-    read from (at most 200 characters, secrets masked), `flag` is set with scope combination only.
+    `scope` says what is refused. `rule` names the detector's rule that matched, `feature` is what
+    the endpoint calls the format, and `evidence` is the sentence that the verdict is based on (at
+    most 200 characters, secrets masked). `flag` is set only if the scope is `combination`.
     """
 
     scope: Scope

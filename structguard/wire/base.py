@@ -72,14 +72,17 @@ class BadReply(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireOptions:
     """
-    What an endpoint or a model entry says about its dialect; a wire reads only what it knows.
+    The dialect of an endpoint or of one model. Options that an API does not know are ignored.
 
-    `reasoning` makes every request a reasoning request, as an effort does; it is never guessed from
-    a model's name. `developer_role`: the endpoint takes role developer (else it is sent as
-    system). `needs_json_word`: any format needs the word "json" in a message, as json_object does.
-    `max_tokens` caps a request that names no cap; not sent with reasoning requests. `structured`
-    tool sends the format as a forced tool (messages, converse). `format_with_tools` False: the
-    endpoint cannot take both. `stream_usage` asks a chat stream for its usage chunk.
+    Args:
+        reasoning: Treat every request as a reasoning request, as if it had an effort. This is never
+            guessed from a model's name.
+        developer_role: The endpoint accepts the role developer; otherwise it is sent as system.
+        needs_json_word: The endpoint requires the word "json" in a message with any format.
+        max_tokens: Limit for requests that set none; not sent with reasoning requests.
+        structured: `tool` sends the format as a forced tool call (messages, converse).
+        format_with_tools: Whether the endpoint supports a format and tools in one request.
+        stream_usage: Ask for token counts in chat streams.
     """
 
     reasoning: bool = False

@@ -141,7 +141,7 @@ def test_every_error_can_be_pickled(error: Any) -> None:
 def test_a_parse_error_tells_the_first_attempts() -> None:
     attempts = [Attempt(source="embedded", span=(n, n + 1), why=f"w{n}") for n in range(5)]
     text = str(ParseError("misfit", attempts))
-    assert "no value in the answer fits the schema" in text
+    assert "no value in the answer matches the schema" in text
     assert "embedded at 0: w0" in text
     assert "(+2 more)" in text
 

@@ -184,7 +184,7 @@ async def test_a_check_knows_the_calls_own_data() -> None:
 @pytest.mark.parametrize(
     ("played", "reason"),
     [
-        ("no json here", "ParseError: the answer holds no JSON"),
+        ("no json here", "ParseError: the answer contains no JSON"),
         (Completion(text="I cannot", finish="declined"), "the model declined: I cannot"),
         (Completion(text="I can\nnot.", finish="declined"), "the model declined: I can not."),
         (DOWN, "unavailable: script: down"),
