@@ -49,7 +49,10 @@ class Table:
 def read_failure(
     status: int | None, headers: Headers, body: bytes | str, *, now: float | None = None
 ) -> Failure:
-    """The facts of an error reply; HTML, plain text and an empty body are read as well."""
+    """
+    The facts of an error reply; HTML, plain text and an empty body are read as well. `now` (seconds
+    since the epoch) dates a Retry-After where the headers have no Date.
+    """
     text = body if isinstance(body, str) else body.decode("utf-8", "replace")
     low = lowered(headers)
     objects = list(statements(text))

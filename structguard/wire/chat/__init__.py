@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from structguard.types import Api, Failure
-from structguard.wire.base import Headers, Verdict
+from structguard.wire.base import Verdict
 from structguard.wire.chat.decode import decode_request as decode_request
 from structguard.wire.chat.reply import (
     completion_in as completion_in,
@@ -25,19 +25,13 @@ from structguard.wire.faults import classify as _classify, read_failure
 from structguard.wire.openai_codes import OPENAI
 
 API: Final[Api] = "chat"
+failure = read_failure
 
 
 def path(model: str, *, stream: bool = False) -> str:
     """The same for every model, streamed or not."""
     del model, stream
     return "/chat/completions"
-
-
-def failure(
-    status: int | None, headers: Headers, body: bytes | str, *, now: float | None = None
-) -> Failure:
-    """The facts of an error reply; `now` (seconds since the epoch) dates a Retry-After."""
-    return read_failure(status, headers, body, now=now)
 
 
 def classify(failure: Failure) -> Verdict:

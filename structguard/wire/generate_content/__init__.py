@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from structguard.types import Api, Failure, Kind
-from structguard.wire.base import Headers, Verdict
+from structguard.wire.base import Verdict
 from structguard.wire.faults import TEXTS, Table, classify as _classify, read_failure
 from structguard.wire.generate_content.decode import decode_request as decode_request
 from structguard.wire.generate_content.reply import decode_reply as decode_reply
@@ -35,19 +35,13 @@ _TABLE = Table(
     },
     texts=TEXTS,
 )
+failure = read_failure
 
 
 def path(model: str, *, stream: bool = False) -> str:
     """The model's own path; a stream is asked for as server-sent events."""
     verb = "streamGenerateContent?alt=sse" if stream else "generateContent"
     return f"/models/{quote(model.removeprefix('models/'), safe='')}:{verb}"
-
-
-def failure(
-    status: int | None, headers: Headers, body: bytes | str, *, now: float | None = None
-) -> Failure:
-    """The facts of an error reply; RetryInfo's delay is the retry-after where no header says it."""
-    return read_failure(status, headers, body, now=now)
 
 
 def classify(failure: Failure) -> Verdict:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from structguard.types import Api, Failure, Kind
-from structguard.wire.base import Headers, Verdict
+from structguard.wire.base import Verdict
 from structguard.wire.faults import TEXTS, Table, classify as _classify, read_failure
 from structguard.wire.messages.decode import decode_request as decode_request
 from structguard.wire.messages.reply import decode_reply as decode_reply
@@ -32,19 +32,13 @@ _TABLE = Table(
     vague={"api_error": Kind.UNAVAILABLE},
     texts=TEXTS,
 )
+failure = read_failure
 
 
 def path(model: str, *, stream: bool = False) -> str:
     """The same for every model, streamed or not."""
     del model, stream
     return "/v1/messages"
-
-
-def failure(
-    status: int | None, headers: Headers, body: bytes | str, *, now: float | None = None
-) -> Failure:
-    """The facts of an error reply; `now` (seconds since the epoch) dates a Retry-After."""
-    return read_failure(status, headers, body, now=now)
 
 
 def classify(failure: Failure) -> Verdict:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from structguard.types import Api, Failure
-from structguard.wire.base import Headers, Verdict
+from structguard.wire.base import Verdict
 from structguard.wire.faults import classify as _classify, read_failure
 from structguard.wire.openai_codes import OPENAI
 from structguard.wire.responses.decode import decode_request as decode_request
@@ -25,19 +25,13 @@ from structguard.wire.responses.request import (
 from structguard.wire.responses.stream import open_stream as open_stream
 
 API: Final[Api] = "responses"
+failure = read_failure
 
 
 def path(model: str, *, stream: bool = False) -> str:
     """The same for every model, streamed or not."""
     del model, stream
     return "/responses"
-
-
-def failure(
-    status: int | None, headers: Headers, body: bytes | str, *, now: float | None = None
-) -> Failure:
-    """The facts of an error reply; `now` (seconds since the epoch) dates a Retry-After."""
-    return read_failure(status, headers, body, now=now)
 
 
 def classify(failure: Failure) -> Verdict:
