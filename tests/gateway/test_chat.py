@@ -9,33 +9,29 @@ from typing import Any
 import pytest
 
 from structguard.testing import RefusingEndpoint
-from tests.gateway.upstream import SAYS, Upstream, upstream
-from tests.gateway.world import CHAT_FORMAT, VALUE, Running, chat, over, running, settings
+from tests.gateway.support import (
+    CHAT_FORMAT,
+    VALUE,
+    Running,
+    chat,
+    embedded_config,
+    running,
+    settings,
+)
+from tests.gateway.upstream import SAYS, Upstream
 
 Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Upstream]:
-    with upstream() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def gateway(served: Upstream) -> Iterator[Running]:
-    with running(over(served.base_url)) as made:
+def gateway(chat_upstream: Upstream) -> Iterator[Running]:
+    with running(embedded_config(chat_upstream.base_url)) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def refusing() -> Iterator[RefusingEndpoint]:
-    with RefusingEndpoint("enforce", value=VALUE) as endpoint:
-        yield endpoint
-
-
-@pytest.fixture(scope="module")
-def guarded(refusing: RefusingEndpoint) -> Iterator[Running]:
-    with running(over(refusing.base_url)) as made:
+def guarded(enforcing: RefusingEndpoint) -> Iterator[Running]:
+    with running(embedded_config(enforcing.base_url)) as made:
         yield made
 
 
@@ -52,17 +48,17 @@ def text_of(chunks: list[Json]) -> str:
 
 
 def test_a_body_that_needs_no_change_goes_out_and_comes_back_as_it_is(
-    gateway: Running, served: Upstream
+    gateway: Running, chat_upstream: Upstream
 ) -> None:
     body = chat("tools", temperature=0.5, unknown={"kept": [1, 2.0]})
     reply = gateway.post("/v1/chat/completions", body)
-    assert served.asked[-1] == body
+    assert chat_upstream.asked[-1] == body
     assert reply.content == gateway.post("/v1/chat/completions", body).content
     assert reply.json()["choices"][0]["message"]["tool_calls"]
 
 
 def test_of_the_clients_headers_only_the_safe_ones_go_upstream(
-    gateway: Running, served: Upstream
+    gateway: Running, chat_upstream: Upstream
 ) -> None:
     gateway.post(
         "/v1/chat/completions",
@@ -72,17 +68,17 @@ def test_of_the_clients_headers_only_the_safe_ones_go_upstream(
         cookie="a=b",
         x_private="s",
     )
-    sent = served.headers[-1]
+    sent = chat_upstream.headers[-1]
     assert (sent["authorization"], sent["traceparent"]) == ("Bearer clients-key", "00-1-2-3")
     assert not {"cookie", "x-private", "x-structguard-mode"} & sent.keys()
 
 
-def test_a_key_of_ours_replaces_the_clients(served: Upstream) -> None:
-    up = {"base_url": served.base_url, "api_key_env": "UP_KEY"}
-    config = settings(served.base_url, environ={"UP_KEY": "ours"}, providers={"up": up})
+def test_a_key_of_ours_replaces_the_clients(chat_upstream: Upstream) -> None:
+    up = {"base_url": chat_upstream.base_url, "api_key_env": "UP_KEY"}
+    config = settings(chat_upstream.base_url, environ={"UP_KEY": "ours"}, providers={"up": up})
     with running(config) as made:
         made.post("/v1/chat/completions", chat("text"), authorization="Bearer clients-key")
-    assert served.headers[-1]["authorization"] == "Bearer ours"
+    assert chat_upstream.headers[-1]["authorization"] == "Bearer ours"
 
 
 @pytest.mark.parametrize("model", sorted(SAYS))
@@ -110,11 +106,11 @@ def test_the_structured_answer_arrives_whatever_the_upstream_does(
 
 
 def test_the_second_send_is_the_first_minus_the_format_plus_the_schema_in_the_prompt(
-    guarded: Running, refusing: RefusingEndpoint
+    guarded: Running, enforcing: RefusingEndpoint
 ) -> None:
     body = chat("x/refuse422", response_format=CHAT_FORMAT, top_p=0.5)
     guarded.post("/v1/chat/completions", body)
-    first, second = (asked.body for asked in refusing.requests[-2:])
+    first, second = (asked.body for asked in enforcing.requests[-2:])
     assert first == body
     messages: Any = second["messages"]
     system, rest = messages[0], messages[1:]
@@ -153,7 +149,7 @@ def test_native_mode_hands_the_refusal_on_and_off_mode_does_not_look(guarded: Ru
 )  # fmt: skip
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_upstreams_error_has_four_keys_and_the_tables_status(  # noqa: PLR0917
-    served: Upstream,
+    chat_upstream: Upstream,
     status: int,
     error: Json,
     headers: dict[str, str],
@@ -165,9 +161,9 @@ def test_an_upstreams_error_has_four_keys_and_the_tables_status(  # noqa: PLR091
 ) -> None:
     from dataclasses import replace  # noqa: PLC0415
 
-    config = over(served.base_url)
+    config = embedded_config(chat_upstream.base_url)
     up = replace(config.providers["upstream"], attempts=1)
-    served.errors["fails"] = (status, {"error": error}, headers)
+    chat_upstream.errors["fails"] = (status, {"error": error}, headers)
     with running(replace(config, providers={"upstream": up})) as made:
         reply = made.post("/v1/chat/completions", chat("fails", stream=stream))
     assert reply.status_code == told
@@ -195,14 +191,14 @@ def test_a_stream_that_breaks_ends_in_an_error_object(gateway: Running) -> None:
 
 
 def test_a_client_that_leaves_takes_the_upstream_call_with_it(
-    gateway: Running, served: Upstream
+    gateway: Running, chat_upstream: Upstream
 ) -> None:
-    served.left.clear()
+    chat_upstream.left.clear()
     with gateway.client.stream(
         "POST", "/v1/chat/completions", json=chat("hangs", stream=True)
     ) as reply:
         next(reply.iter_bytes())
-    assert served.left.wait(5)
+    assert chat_upstream.left.wait(5)
 
 
 def test_a_deadline_of_the_client_is_a_504(gateway: Running) -> None:
@@ -211,14 +207,14 @@ def test_a_deadline_of_the_client_is_a_504(gateway: Running) -> None:
 
 
 def test_chains_fall_back_and_translate_for_the_next_link(
-    served: Upstream, refusing: RefusingEndpoint
+    chat_upstream: Upstream, enforcing: RefusingEndpoint
 ) -> None:
-    served.errors["down"] = (503, {"error": {"message": "busy"}}, {})
+    chat_upstream.errors["down"] = (503, {"error": {"message": "busy"}}, {})
     config = settings(
-        served.base_url,
+        chat_upstream.base_url,
         providers={
-            "first": {"base_url": served.base_url, "attempts": 1},
-            "second": {"base_url": refusing.base_url, "api": "responses"},
+            "first": {"base_url": chat_upstream.base_url, "attempts": 1},
+            "second": {"base_url": enforcing.base_url, "api": "responses"},
         },
         models={"fast": ["first:down", "second:refuse400"]},
     )
@@ -234,14 +230,14 @@ def test_chains_fall_back_and_translate_for_the_next_link(
                 else reply.json()["choices"][0]["message"]["content"]
             )
             assert json.loads(text) == VALUE
-        assert "instructions" in refusing.requests[-1].body
+        assert "instructions" in enforcing.requests[-1].body
         assert [model["id"] for model in made.get("/v1/models").json()["data"]] == ["fast"]
         lost = made.post("/v1/chat/completions", chat("nobody"))
         assert (lost.status_code, lost.json()["error"]["code"]) == (404, "model_not_found")
 
 
-def test_another_clients_key_learns_nothing_from_a_refusal(refusing: RefusingEndpoint) -> None:
-    with running(over(refusing.base_url)) as made:
+def test_another_clients_key_learns_nothing_from_a_refusal(enforcing: RefusingEndpoint) -> None:
+    with running(embedded_config(enforcing.base_url)) as made:
         body = chat("z/refuse400", response_format=CHAT_FORMAT)
         spent = [
             made.post("/v1/chat/completions", body, authorization=f"Bearer {key}").headers[
@@ -256,12 +252,12 @@ def test_another_clients_key_learns_nothing_from_a_refusal(refusing: RefusingEnd
     ("origin", "status"), [("https://evil.example", 403), ("null", 403), ("", 200)]
 )
 def test_a_page_of_another_site_asks_nothing_without_a_token(
-    gateway: Running, served: Upstream, origin: str, status: int
+    gateway: Running, chat_upstream: Upstream, origin: str, status: int
 ) -> None:
-    before = len(served.asked)
+    before = len(chat_upstream.asked)
     blind = {"origin": origin or gateway.url, "content-type": "text/plain"}
     sent = gateway.client.post(
         "/v1/chat/completions", content=json.dumps(chat("text")), headers=blind
     )
     assert sent.status_code == status
-    assert (len(served.asked) > before) is (status == 200)
+    assert (len(chat_upstream.asked) > before) is (status == 200)

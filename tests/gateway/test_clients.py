@@ -9,7 +9,7 @@ from openai import APIStatusError, AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 
 from structguard.testing import RefusingEndpoint
-from tests.gateway.world import VALUE, Running, over, running
+from tests.gateway.support import VALUE, Running, embedded_config, running
 
 UPSTREAMS = ("enforce", "refuse400", "refuse404", "fenced")
 
@@ -23,7 +23,7 @@ class City(BaseModel):
 def gateway() -> Iterator[Running]:
     with (
         RefusingEndpoint("enforce", value=VALUE) as endpoint,
-        running(over(endpoint.base_url)) as made,
+        running(embedded_config(endpoint.base_url)) as made,
     ):
         yield made
 

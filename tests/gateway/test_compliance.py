@@ -19,8 +19,8 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.gateway.conformance import check, check_event, check_events, check_resource, check_stream
+from tests.gateway.support import Running, running, settings
 from tests.gateway.wires import PHASES, WIRES, speaking
-from tests.gateway.world import Running, running, settings
 
 Json = dict[str, Any]
 Step = Json | Callable[[list["Turn"]], Json]

@@ -12,16 +12,16 @@ from werkzeug import Request, Response
 
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_resource
-from tests.gateway.upstream import call, chunks, reply
-from tests.gateway.wires import speaking
-from tests.gateway.world import (
+from tests.gateway.support import (
     VALUE,
-    asked,
     chat,
+    json_request,
     response,
     running,
     settings,
 )
+from tests.gateway.upstream import call, chunks, reply
+from tests.gateway.wires import speaking
 
 Json = dict[str, Any]
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
@@ -54,9 +54,9 @@ def test_a_refused_format_is_rescued_and_remembered_for_streams_too(path: str, a
         RefusingEndpoint("refuse400", answer="fenced", value=VALUE) as endpoint,
         running(one(endpoint.base_url, api=api)) as gateway,
     ):
-        first = gateway.post(path, asked(path, "m"))
-        second = gateway.post(path, asked(path, "m"))
-        stream = gateway.post(path, asked(path, "m", stream=True))
+        first = gateway.post(path, json_request(path, "m"))
+        second = gateway.post(path, json_request(path, "m"))
+        stream = gateway.post(path, json_request(path, "m", stream=True))
         assert [json.loads(said(path, answer)) for answer in (first, second)] == [VALUE, VALUE]
         assert (told(first)[:2], told(second)[:2]) == (("false", "2"), ("false", "1"))
         assert told(stream)[:2] == ("false", "1")
@@ -69,12 +69,12 @@ def test_an_enforced_format_crosses(path: str, api: str) -> None:
         RefusingEndpoint("enforce", value=VALUE) as endpoint,
         running(one(endpoint.base_url, api=api)) as gateway,
     ):
-        answer = gateway.post(path, asked(path, "m"))
+        answer = gateway.post(path, json_request(path, "m"))
         assert json.loads(said(path, answer)) == VALUE
         assert told(answer) == ("true", "1", "json")
-        off = gateway.post(path, asked(path, "m"), x_structguard_mode="off")
+        off = gateway.post(path, json_request(path, "m"), x_structguard_mode="off")
         assert told(off) == (None, "1", None)
-        native = gateway.post(path, asked(path, "m"), x_structguard_mode="native")
+        native = gateway.post(path, json_request(path, "m"), x_structguard_mode="native")
         assert told(native)[:2] == ("true", "1")
         assert len(endpoint.requests) == 3
 
@@ -85,7 +85,7 @@ def test_native_mode_refuses_to_be_rescued(path: str, api: str) -> None:
         RefusingEndpoint("refuse400") as endpoint,
         running(one(endpoint.base_url, api=api)) as gateway,
     ):
-        answer = gateway.post(path, asked(path, "m"), x_structguard_mode="native")
+        answer = gateway.post(path, json_request(path, "m"), x_structguard_mode="native")
         assert answer.status_code == 400
         assert len(endpoint.requests) == 1
 
@@ -107,7 +107,7 @@ def test_what_is_not_plain_crosses_too(path: str, api: str) -> None:
 def test_a_reply_that_is_none_is_sent_for_again_and_then_told(httpserver: HTTPServer) -> None:
     httpserver.expect_request(CHAT).respond_with_json({"choices": []})
     with running(one(httpserver.url_for("/v1"), api="chat", attempts=2)) as gateway:
-        answer = gateway.post(RESPONSES, asked(RESPONSES, "m"))
+        answer = gateway.post(RESPONSES, json_request(RESPONSES, "m"))
     assert (answer.status_code, answer.json()["error"]["code"]) == (502, "bad_response")
     assert "the reply has no choices" in answer.json()["error"]["message"]
     assert len(httpserver.log) == 2
@@ -117,7 +117,7 @@ def test_an_answer_in_the_thoughts_becomes_the_answer(httpserver: HTTPServer) ->
     message = {"content": "", "reasoning_content": json.dumps(VALUE)}
     httpserver.expect_request(CHAT).respond_with_json(reply(message))
     with running(one(httpserver.url_for("/v1"), api="chat")) as gateway:
-        answer = gateway.post(RESPONSES, asked(RESPONSES, "m"))
+        answer = gateway.post(RESPONSES, json_request(RESPONSES, "m"))
     assert json.loads(said(RESPONSES, answer)) == VALUE
 
 
@@ -151,7 +151,7 @@ def test_a_refusal_is_remembered_where_the_client_got_an_answer(
 
     httpserver.expect_request(there).respond_with_handler(answer)
     with running(one(httpserver.url_for("/v1"), api=api)) as gateway:
-        requests = [told(gateway.post(path, asked(path, "m")))[1] for _ in range(2)]
+        requests = [told(gateway.post(path, json_request(path, "m")))[1] for _ in range(2)]
     assert requests == ["2", "1" if remembered else "2"]
 
 
@@ -166,7 +166,7 @@ def test_every_send_is_told_though_the_memo_learnt_of_it_meanwhile(
         sent.append(request.get_json())
         if "response_format" in sent[-1]:
             if len(sent) == 1:  # another call is faster
-                gateway.post(path, asked(path, "m"))
+                gateway.post(path, json_request(path, "m"))
             return Response(json.dumps(REFUSED), 400, content_type="application/json")
         if sent[-1].get("stream"):
             return Response(events + "data: [DONE]\n\n", content_type="text/event-stream")
@@ -175,7 +175,7 @@ def test_every_send_is_told_though_the_memo_learnt_of_it_meanwhile(
     with HTTPServer(host="127.0.0.1", threaded=True) as server:
         server.expect_request(CHAT).respond_with_handler(answer)
         with running(one(server.url_for("/v1"), api="chat")) as gateway:
-            found = gateway.post(path, asked(path, "m", stream=stream))
+            found = gateway.post(path, json_request(path, "m", stream=stream))
     assert found.status_code == 200, found.text
     assert ["response_format" in body for body in sent] == [True, True, False, False]
     assert told(found)[:2] == ("false", "2")
@@ -190,7 +190,9 @@ def test_a_refusal_says_what_it_is_with_the_guard_off_too(
     there = CHAT if api == "chat" else RESPONSES
     httpserver.expect_request(there).respond_with_json(UNROUTED, 404)
     with running(one(httpserver.url_for("/v1"), api=api)) as gateway:
-        answer = gateway.post(path, asked(path, "m", stream=stream), x_structguard_mode="off")
+        answer = gateway.post(
+            path, json_request(path, "m", stream=stream), x_structguard_mode="off"
+        )
         plain = gateway.post(path, (chat if path == CHAT else response)("m"))
     param = "response_format" if path == CHAT else "text.format"
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
@@ -206,7 +208,7 @@ def test_a_redirect_is_told_without_where_it_goes(
     where = {"location": httpserver.url_for("/elsewhere")}
     httpserver.expect_request(CHAT).respond_with_json({"a": 1}, 307, headers=where)
     with running(one(httpserver.url_for("/v1"), api="chat")) as gateway:
-        answer = gateway.post(path, asked(path, "m", stream=stream))
+        answer = gateway.post(path, json_request(path, "m", stream=stream))
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (502, "not_found")
     assert "redirects" in error["message"]
@@ -239,7 +241,7 @@ def test_a_chat_url_with_a_query_and_the_models_name_is_reached(
         reply({"content": json.dumps(VALUE)})
     )
     with running(one(httpserver.url_for(AZURE) + "?api-version=2")) as gateway:
-        answer = gateway.post(path, asked(path, "gpt-x", stream=stream))
+        answer = gateway.post(path, json_request(path, "gpt-x", stream=stream))
         assert answer.status_code == 200, answer.text
         assert "Bonn" in answer.text
     assert len(httpserver.log) == 1
@@ -301,7 +303,7 @@ def test_an_azure_deployment_gets_its_key_in_its_own_header(
         "key_header": "api-key",
     }
     with running(settings("", environ={"AZURE": "az-secret"}, providers={"up": up})) as gateway:
-        answer = gateway.post(path, asked(path, "gpt-x"))
+        answer = gateway.post(path, json_request(path, "gpt-x"))
     assert "Bonn" in answer.text, answer.text
     request = httpserver.log[0][0]
     assert request.path == (there if path == CHAT else "/openai/v1/responses")
@@ -315,8 +317,8 @@ def test_an_answer_without_a_value_is_not_called_enforced(path: str, api: str) -
         RefusingEndpoint("ignore", answer="prose", value="none of it is JSON") as endpoint,
         running(one(endpoint.base_url, api=api)) as gateway,
     ):
-        whole = gateway.post(path, asked(path, "m"))
-        stream = gateway.post(path, asked(path, "m", stream=True))
+        whole = gateway.post(path, json_request(path, "m"))
+        stream = gateway.post(path, json_request(path, "m", stream=True))
     assert told(whole) == ("false", "1", None), said(path, whole)
     lines = [line[5:].strip() for line in stream.text.split("\n") if line.startswith("data:")]
     events = [json.loads(line) for line in lines if line != "[DONE]"]

@@ -13,7 +13,7 @@ from structguard.gateway.translate import fitted, readable
 from structguard.types import Api, Format
 from structguard.wire.base import WireOptions
 from structguard.wire.table import WIRES
-from tests.gateway.world import CHAT_FORMAT, TEXT_FORMAT
+from tests.gateway.support import CHAT_FORMAT, TEXT_FORMAT
 
 Json = dict[str, Any]
 PLAIN = WireOptions()

@@ -9,7 +9,7 @@ import struct
 import pytest
 from pytest_httpserver import HTTPServer
 
-from tests.gateway.world import running, settings
+from tests.gateway.support import running, settings
 
 VECTORS = [[0.5, -2.0], [1.0, 0.25]]
 AZURE = "/openai/deployments/{model}"

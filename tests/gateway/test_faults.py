@@ -11,8 +11,8 @@ from structguard.errors import ProviderError, provider_error
 from structguard.gateway.faults import failed
 from structguard.testing import RefusingEndpoint
 from structguard.types import Api, Failure, Kind
+from tests.gateway.support import CHAT_FORMAT, chat, response, running, settings
 from tests.gateway.upstream import upstream
-from tests.gateway.world import CHAT_FORMAT, chat, response, running, settings
 
 Json = dict[str, Any]
 KEYS = ["message", "type", "param", "code"]

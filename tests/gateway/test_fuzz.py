@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
+from tests.gateway.support import Running, chat, response, running, settings
 from tests.gateway.upstream import upstream
-from tests.gateway.world import Running, chat, response, running, settings
 
 PATHS = ("/v1/responses", "/v1/chat/completions", "/v1/embeddings", "/v1/responses/compact")
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)

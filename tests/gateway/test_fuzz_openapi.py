@@ -15,8 +15,8 @@ import pytest
 from structguard.gateway import schema_chat, schema_embeddings, schema_responses
 from tests.gateway.load.process import Process, echo, gateway
 from tests.gateway.load.size import patient, size
+from tests.gateway.support import BOTH, Running, running, settings
 from tests.gateway.upstream import upstream
-from tests.gateway.world import BOTH, Running, running, settings
 
 HASH = "0" * 64
 CONFIG = """\

@@ -17,23 +17,17 @@ from structguard.gateway.worker import JsonLines, set_up_logging
 from structguard.http import Whole
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_resource, check_stream, events_of
+from tests.gateway.support import TEXT_FORMAT, Running, chat, response, running, settings
 from tests.gateway.test_chat import chunks_of, text_of
 from tests.gateway.test_responses import STATUSES, TOOL
-from tests.gateway.upstream import SAYS, Upstream, upstream
-from tests.gateway.world import TEXT_FORMAT, Running, chat, response, running, settings
+from tests.gateway.upstream import SAYS, Upstream
 
 Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Upstream]:
-    with upstream() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def inner(served: Upstream) -> Iterator[Running]:
-    with running(settings(served.base_url, pages={"status": False})) as made:
+def inner(chat_upstream: Upstream) -> Iterator[Running]:
+    with running(settings(chat_upstream.base_url, pages={"status": False})) as made:
         yield made
 
 
@@ -118,8 +112,12 @@ def test_off_mode_and_an_unreadable_format_are_told_apart(outer: Running) -> Non
     assert reply.status_code == 400
 
 
-def test_a_handshake_without_a_token_is_a_401_and_another_path_is_a_404(served: Upstream) -> None:
-    made = settings(served.base_url, auth={"token_hashes": ["0" * 64]}, limits={"concurrent": 1})
+def test_a_handshake_without_a_token_is_a_401_and_another_path_is_a_404(
+    chat_upstream: Upstream,
+) -> None:
+    made = settings(
+        chat_upstream.base_url, auth={"token_hashes": ["0" * 64]}, limits={"concurrent": 1}
+    )
     with running(made) as gateway:
         where = gateway.url.replace("http", "ws")
         with pytest.raises(InvalidStatus) as caught, connect(f"{where}/v1/responses", proxy=None):

@@ -16,7 +16,7 @@ from tests.gateway.load.mix import CHAT, RESPONSES
 from tests.gateway.load.process import CONFIG, Process, echo, gateway
 from tests.gateway.load.size import FULL, anyio_backend, patient, size
 from tests.gateway.load.wire import Connection
-from tests.gateway.world import running, settings
+from tests.gateway.support import running, settings
 
 __all__ = ["anyio_backend"]
 

@@ -31,9 +31,9 @@ def test_the_responses_side_passes_without_the_chat_modules(tmp_path: Path) -> N
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     for name in ("schema_chat", "chat", "chunks"):
         (tmp_path / "structguard" / "gateway" / f"{name}.py").unlink()
-    world = tmp_path / "tests" / "gateway" / "world.py"
-    text = world.read_text()
-    world.write_text(
+    support = tmp_path / "tests" / "gateway" / "support.py"
+    text = support.read_text()
+    support.write_text(
         text.replace(', "chat_completions": {"enabled": True}', "").replace(
             "config = embedded(base_url)",
             "config = replace(embedded(base_url), endpoints=_responses_only())",

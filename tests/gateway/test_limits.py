@@ -10,22 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.gateway.upstream import Upstream, upstream
-from tests.gateway.world import Running, chat, running, settings
+from tests.gateway.support import Running, chat, running, settings
+from tests.gateway.upstream import Upstream
 
 HASH = hashlib.sha256(b"right").hexdigest()
 
 
-@pytest.fixture(scope="module")
-def served() -> Iterator[Upstream]:
-    with upstream() as server:
-        yield server
-
-
 @pytest.fixture
-def gateway(served: Upstream) -> Iterator[Running]:
+def gateway(chat_upstream: Upstream) -> Iterator[Running]:
     config = settings(
-        served.base_url,
+        chat_upstream.base_url,
         auth={"token_hashes": [HASH], "failures": 3},
         limits={"body": 2000, "body_seconds": 0.3, "concurrent": 2, "headers": 40},
     )
@@ -64,13 +58,13 @@ def test_too_many_wrong_tokens_are_a_429_with_retry_after(gateway: Running) -> N
 
 
 @pytest.mark.parametrize("credential", ["own", "client"])
-def test_our_token_never_goes_upstream(served: Upstream, credential: str) -> None:
-    up = {"base_url": served.base_url, "credential": credential}
-    config = settings(served.base_url, providers={"up": up}, auth={"token_hashes": [HASH]})
+def test_our_token_never_goes_upstream(chat_upstream: Upstream, credential: str) -> None:
+    up = {"base_url": chat_upstream.base_url, "credential": credential}
+    config = settings(chat_upstream.base_url, providers={"up": up}, auth={"token_hashes": [HASH]})
     with running(config) as made:
         reply = made.post("/v1/chat/completions", chat("text"), authorization="Bearer right")
     assert reply.status_code == 200
-    assert "authorization" not in served.headers[-1]
+    assert "authorization" not in chat_upstream.headers[-1]
 
 
 def test_path_comes_before_method_and_method_before_auth(gateway: Running) -> None:

@@ -19,7 +19,7 @@ from tests.gateway.load.mix import CHAT, RESPONSES, Kind
 from tests.gateway.load.process import CONFIG, Process, echo, gateway
 from tests.gateway.load.run import Load, quiet, stats
 from tests.gateway.load.size import anyio_backend, patient, size
-from tests.gateway.world import running, settings
+from tests.gateway.support import running, settings
 
 __all__ = ["anyio_backend"]
 

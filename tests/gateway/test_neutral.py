@@ -21,8 +21,8 @@ from structguard.types import (
     ToolCalled,
 )
 from tests.gateway.conformance import check_stream, events_of
+from tests.gateway.support import SCHEMA, TEXT_FORMAT, VALUE, chat, response, running, settings
 from tests.gateway.upstream import upstream
-from tests.gateway.world import SCHEMA, TEXT_FORMAT, VALUE, chat, response, running, settings
 from tests.http.raw import Play, chunked, raw_server
 
 ANSWER = json.dumps(VALUE, separators=(",", ":"))

@@ -17,8 +17,8 @@ from structguard.gateway.page import STYLE_PATH, render
 from structguard.testing import RefusingEndpoint
 from tests.gateway.browser import PROGRAM, Tab, chromium, serving
 from tests.gateway.page_sample import BUSY, ENTRIES, FRESH
+from tests.gateway.support import TEXT_FORMAT, VALUE, response, running, settings
 from tests.gateway.test_page import HOSTILE
-from tests.gateway.world import TEXT_FORMAT, VALUE, response, running, settings
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 PICTURES = os.environ.get("STRUCTGUARD_PICTURES")  # a directory: keep what was seen

@@ -12,13 +12,13 @@ from structguard.gateway.plain import Tried, plan_of
 from structguard.memo import open_memo
 from structguard.options import Policy
 from structguard.testing import RefusingEndpoint
-from tests.gateway.world import (
+from tests.gateway.support import (
     CHAT_FORMAT,
     SCHEMA,
     VALUE,
-    asked,
     chat,
-    over,
+    embedded_config,
+    json_request,
     running,
     settings,
 )
@@ -38,12 +38,12 @@ def test_nothing_is_sent_more_often_than_it_has_to_be(
 ) -> None:
     with (
         RefusingEndpoint(model, value=VALUE) as endpoint,
-        running(over(endpoint.base_url)) as gateway,
+        running(embedded_config(endpoint.base_url)) as gateway,
     ):
         found: list[int] = []
         for _ in sent:
             before = len(endpoint.requests)
-            assert gateway.post(path, asked(path, model, stream=stream)).status_code == 200
+            assert gateway.post(path, json_request(path, model, stream=stream)).status_code == 200
             found.append(len(endpoint.requests) - before)
     assert found == sent
 
@@ -67,18 +67,21 @@ def call(**fields: object) -> BodyCall:
 
 def test_what_needs_more_than_one_look_is_not_plain() -> None:
     memo = open_memo("memory:")
-    asked = call(response_format=CHAT_FORMAT)
-    assert plan_of(asked, "guard", memo, Policy()) is not None
+    json_request = call(response_format=CHAT_FORMAT)
+    assert plan_of(json_request, "guard", memo, Policy()) is not None
     for policy in (Policy(mode="observe"), Policy(require_enforced=True), Policy(ignored_after=2)):
-        assert plan_of(asked, "guard", memo, policy) is None
+        assert plan_of(json_request, "guard", memo, policy) is None
         assert plan_of(call(), "guard", memo, policy) is not None
-        assert plan_of(asked, "native", memo, policy) is not None
+        assert plan_of(json_request, "native", memo, policy) is not None
 
 
 def test_a_format_that_cannot_be_read_goes_the_general_way() -> None:
     broken = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "nonsense"}}}
-    with RefusingEndpoint("refuse400") as endpoint, running(over(endpoint.base_url)) as gateway:
-        assert gateway.post(CHAT, asked(CHAT, "refuse400", stream=False)).status_code == 200
+    with (
+        RefusingEndpoint("refuse400") as endpoint,
+        running(embedded_config(endpoint.base_url)) as gateway,
+    ):
+        assert gateway.post(CHAT, json_request(CHAT, "refuse400", stream=False)).status_code == 200
         reply = gateway.post(CHAT, chat("refuse400", response_format=broken))
     assert reply.status_code == 400
     assert reply.json()["error"]["param"] == "response_format"
@@ -87,10 +90,10 @@ def test_a_format_that_cannot_be_read_goes_the_general_way() -> None:
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 def test_a_prompt_that_shows_the_schema_is_not_told_it_again(path: str) -> None:
     asking_for = {"content": f"Fill this in: {json.dumps(SCHEMA)}", "role": "user"}
-    body = asked(path, "refuse400", stream=False)
+    body = json_request(path, "refuse400", stream=False)
     with (
         RefusingEndpoint("refuse400", value=VALUE) as endpoint,
-        running(over(endpoint.base_url)) as gateway,
+        running(embedded_config(endpoint.base_url)) as gateway,
     ):
         for said in ({"role": "user", "content": "Where?"}, asking_for):
             body["messages" if path == CHAT else "input"] = [said]

@@ -10,8 +10,8 @@ import pytest
 from structguard.gateway.promoting import Silent
 from structguard.types import JsonObject
 from tests.gateway.conformance import check_stream
+from tests.gateway.support import chat, json_request, response, running, settings
 from tests.gateway.test_ways import ANSWER, CHAT, RESPONSES, event, said
-from tests.gateway.world import asked, chat, response, running, settings
 from tests.http.raw import Play, chunked, raw_server
 
 Json = dict[str, Any]
@@ -76,7 +76,7 @@ def given(path: str, body: object, reply: bytes) -> str:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 def test_an_answer_that_was_only_thought_is_said(path: str, *, stream: bool) -> None:
-    text = given(path, asked(path, "m", stream=stream), sent(path, ANSWER, stream=stream))
+    text = given(path, json_request(path, "m", stream=stream), sent(path, ANSWER, stream=stream))
     if path == RESPONSES:
         final = check_stream(text) if stream else json.loads(text)
         assert [item["type"] for item in final["output"]] == ["reasoning", "message"]
@@ -89,7 +89,7 @@ def test_an_answer_that_was_only_thought_is_said(path: str, *, stream: bool) -> 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 def test_thoughts_that_are_no_answer_stay_thoughts(path: str, *, stream: bool) -> None:
     plain: Json = chat("m", stream=stream) if path == CHAT else response("m", stream=stream)
-    form = asked(path, "m", stream=stream)
+    form = json_request(path, "m", stream=stream)
     for body, thought in ((plain, ANSWER), (form, "I wonder."), (form, '{"city": "Bonn"}')):
         text = given(path, body, sent(path, thought, stream=stream))
         assert "output_text" not in text
@@ -99,7 +99,7 @@ def test_thoughts_that_are_no_answer_stay_thoughts(path: str, *, stream: bool) -
 def test_thoughts_beside_a_call_stay_thoughts() -> None:
     raw = json.dumps(resource(ANSWER, CALL)).encode()
     reply = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(raw) + raw
-    text = given(RESPONSES, asked(RESPONSES, "m", stream=False), reply)
+    text = given(RESPONSES, json_request(RESPONSES, "m", stream=False), reply)
     assert [item["type"] for item in json.loads(text)["output"]] == ["reasoning", "function_call"]
 
 

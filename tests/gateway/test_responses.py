@@ -10,8 +10,16 @@ import pytest
 
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_resource, check_stream, events_of
-from tests.gateway.upstream import SAYS, Upstream, upstream
-from tests.gateway.world import TEXT_FORMAT, VALUE, Running, over, response, running, settings
+from tests.gateway.support import (
+    TEXT_FORMAT,
+    VALUE,
+    Running,
+    embedded_config,
+    response,
+    running,
+    settings,
+)
+from tests.gateway.upstream import SAYS, Upstream
 
 Json = dict[str, Any]
 TOOL = {
@@ -23,28 +31,16 @@ TOOL = {
 
 
 @pytest.fixture(scope="module")
-def chat_only() -> Iterator[Upstream]:
-    with upstream() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def translated(chat_only: Upstream) -> Iterator[Running]:
+def translated(chat_upstream: Upstream) -> Iterator[Running]:
     """The gateway over an upstream that speaks chat only."""
-    with running(settings(chat_only.base_url)) as gateway:
+    with running(settings(chat_upstream.base_url)) as gateway:
         yield gateway
 
 
 @pytest.fixture(scope="module")
-def refusing() -> Iterator[RefusingEndpoint]:
-    with RefusingEndpoint("enforce", value=VALUE) as endpoint:
-        yield endpoint
-
-
-@pytest.fixture(scope="module")
-def native(refusing: RefusingEndpoint) -> Iterator[Running]:
+def native(enforcing: RefusingEndpoint) -> Iterator[Running]:
     """The gateway over an upstream that speaks responses, with gaps in its resources."""
-    with running(over(refusing.base_url)) as gateway:
+    with running(embedded_config(enforcing.base_url)) as gateway:
         yield gateway
 
 
@@ -85,14 +81,14 @@ def test_text_and_calls_of_one_turn_are_items_in_order(translated: Running) -> N
 
 
 def test_calls_and_the_text_before_them_go_back_as_one_assistant_message(
-    translated: Running, chat_only: Upstream
+    translated: Running, chat_upstream: Upstream
 ) -> None:
     first = translated.post("/v1/responses", response("both", tools=[TOOL])).json()
     output = {"type": "function_call_output", "call_id": "call_1", "output": "sunny"}
     again = response("text", tools=[TOOL])
     again["input"] = [{"role": "user", "content": "Where?"}, *first["output"], output]
     assert translated.post("/v1/responses", again).status_code == 200
-    messages = chat_only.asked[-1]["messages"]
+    messages = chat_upstream.asked[-1]["messages"]
     assert [message["role"] for message in messages] == ["user", "assistant", "tool"]
     assert messages[1]["content"] == "Let me look."
     assert len(messages[1]["tool_calls"]) == 2
@@ -130,8 +126,8 @@ def test_a_translated_structured_answer_is_healed(translated: Running, *, stream
     assert final["text"]["format"]["schema"] is None
 
 
-def test_a_refused_format_costs_two_requests_once(refusing: RefusingEndpoint) -> None:
-    with running(over(refusing.base_url)) as gateway:
+def test_a_refused_format_costs_two_requests_once(enforcing: RefusingEndpoint) -> None:
+    with running(embedded_config(enforcing.base_url)) as gateway:
         body = response("refuse400", text={"format": TEXT_FORMAT})
         spent = [
             gateway.post("/v1/responses", body).headers["x-structguard-requests"] for _ in range(3)
@@ -140,13 +136,13 @@ def test_a_refused_format_costs_two_requests_once(refusing: RefusingEndpoint) ->
 
 
 def test_an_upstream_without_responses_is_asked_over_chat_from_then_on(
-    chat_only: Upstream,
+    chat_upstream: Upstream,
 ) -> None:
-    with running(over(chat_only.base_url)) as gateway:
-        before = len(chat_only.asked)
+    with running(embedded_config(chat_upstream.base_url)) as gateway:
+        before = len(chat_upstream.asked)
         for _ in range(2):
             check_resource(gateway.post("/v1/responses", response("text")).json())
-    asked = chat_only.asked[before:]
+    asked = chat_upstream.asked[before:]
     assert ["messages" in body for body in asked] == [False, True, True]
 
 
@@ -174,13 +170,15 @@ def test_what_cannot_be_honoured_is_a_400_that_names_it(
 
 
 def test_tools_that_agents_send_along_are_left_out_with_a_warning(
-    translated: Running, chat_only: Upstream
+    translated: Running, chat_upstream: Upstream
 ) -> None:
     tools = [TOOL, {"type": "web_search"}, {"type": "custom", "name": "apply_patch"}]
     reply = translated.post("/v1/responses", response("text", tools=tools))
     assert reply.status_code == 200
     assert "web_search" in reply.headers["x-structguard-warning"]
-    assert [tool["function"]["name"] for tool in chat_only.asked[-1]["tools"]] == ["get_weather"]
+    assert [tool["function"]["name"] for tool in chat_upstream.asked[-1]["tools"]] == [
+        "get_weather"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -227,8 +225,8 @@ def test_a_stream_that_breaks_tells_the_error_and_fails(translated: Running) -> 
     assert "127.0.0.1" not in reply.text
 
 
-def test_an_unusable_answer_is_an_error_where_the_settings_say_so(chat_only: Upstream) -> None:
-    config = settings(chat_only.base_url, guard={"memo": "memory:", "on_unusable": "error"})
+def test_an_unusable_answer_is_an_error_where_the_settings_say_so(chat_upstream: Upstream) -> None:
+    config = settings(chat_upstream.base_url, guard={"memo": "memory:", "on_unusable": "error"})
     with running(config) as gateway:
         body = response("text", text={"format": TEXT_FORMAT})
         reply = gateway.post("/v1/responses", body)

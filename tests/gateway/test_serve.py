@@ -19,8 +19,8 @@ import pytest
 
 from structguard.cli import main
 from structguard.testing import RefusingEndpoint
+from tests.gateway.support import VALUE, chat, response
 from tests.gateway.upstream import upstream
-from tests.gateway.world import VALUE, chat, response
 
 CONFIG = """\
 [providers.up]

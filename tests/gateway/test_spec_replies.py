@@ -16,33 +16,27 @@ from structguard.testing import RefusingEndpoint
 from structguard.types import Completion, Reasoning, ToolCall
 from tests.gateway.conformance import check_resource, check_stream, events_of
 from tests.gateway.load.mix import objects
-from tests.gateway.upstream import Upstream, upstream
-from tests.gateway.world import (
+from tests.gateway.support import (
     CHAT_FORMAT,
     SCHEMA,
     TEXT_FORMAT,
     VALUE,
     Running,
     chat,
-    over,
+    embedded_config,
     response,
     running,
     settings,
 )
+from tests.gateway.upstream import Upstream
 
 Json = dict[str, Any]
 TOOL: Json = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}}
 
 
 @pytest.fixture(scope="module")
-def chat_only() -> Iterator[Upstream]:
-    with upstream() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def translated(chat_only: Upstream) -> Iterator[Running]:
-    with running(settings(chat_only.base_url)) as made:
+def translated(chat_upstream: Upstream) -> Iterator[Running]:
+    with running(settings(chat_upstream.base_url)) as made:
         yield made
 
 
@@ -51,7 +45,7 @@ def native() -> Iterator[Running]:
     """Over an upstream that speaks Responses and leaves out what it likes."""
     with (
         RefusingEndpoint("enforce", value=VALUE) as endpoint,
-        running(over(endpoint.base_url)) as made,
+        running(embedded_config(endpoint.base_url)) as made,
     ):
         yield made
 
@@ -117,9 +111,9 @@ def test_ids_are_the_same_in_the_stream_and_in_its_last_object(
 
 @pytest.mark.parametrize("echo", [False, True])
 def test_the_format_is_echoed_with_its_schema_only_where_a_file_says_so(
-    chat_only: Upstream, *, echo: bool
+    chat_upstream: Upstream, *, echo: bool
 ) -> None:
-    made = settings(chat_only.base_url, guard={"memo": "memory:", "echo_schema": echo})
+    made = settings(chat_upstream.base_url, guard={"memo": "memory:", "echo_schema": echo})
     with running(made) as gateway:
         told = gateway.post("/v1/responses", response("json", text={"format": TEXT_FORMAT})).json()
     format_ = told["text"]["format"]
@@ -190,7 +184,7 @@ def test_a_stream_is_named_numbered_flushed_and_never_packed(
 
 
 def test_an_event_is_there_before_the_next_one_is_made(
-    translated: Running, chat_only: Upstream
+    translated: Running, chat_upstream: Upstream
 ) -> None:
     """The upstream is silent after its first words: they must be with the client by then."""
     with socket.create_connection(("127.0.0.1", int(translated.url.rpartition(":")[2]))) as client:
@@ -208,7 +202,7 @@ def test_an_event_is_there_before_the_next_one_is_made(
 @pytest.mark.parametrize("name", ["refuse400", "fenced"])
 def test_what_a_streams_headers_could_not_say_stands_at_its_end(name: str) -> None:
     with RefusingEndpoint(name, value=VALUE) as endpoint:
-        with running(over(endpoint.base_url)) as gateway:
+        with running(embedded_config(endpoint.base_url)) as gateway:
             body = response(f"x/{name}", text={"format": TEXT_FORMAT}, stream=True)
             reply = gateway.post("/v1/responses", body)
             notes = check_stream(reply.text)["metadata"]
@@ -235,9 +229,9 @@ def test_where_no_value_fits_the_text_comes_as_it_came_and_says_so(translated: R
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_unusable_answer_on_chat_is_an_error_where_the_settings_say_so(
-    chat_only: Upstream, *, stream: bool
+    chat_upstream: Upstream, *, stream: bool
 ) -> None:
-    made = settings(chat_only.base_url, guard={"memo": "memory:", "on_unusable": "error"})
+    made = settings(chat_upstream.base_url, guard={"memo": "memory:", "on_unusable": "error"})
     with running(made) as gateway:
         body = chat("text", response_format=CHAT_FORMAT, stream=stream)
         reply = gateway.post("/v1/chat/completions", body)
@@ -247,9 +241,9 @@ def test_an_unusable_answer_on_chat_is_an_error_where_the_settings_say_so(
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_calls_are_no_unusable_answer(
-    translated: Running, chat_only: Upstream, *, stream: bool
+    translated: Running, chat_upstream: Upstream, *, stream: bool
 ) -> None:
-    made = settings(chat_only.base_url, guard={"memo": "memory:", "on_unusable": "error"})
+    made = settings(chat_upstream.base_url, guard={"memo": "memory:", "on_unusable": "error"})
     with running(made) as gateway:
         asked = response("tools", text={"format": TEXT_FORMAT}, tools=[TOOL], stream=stream)
         reply = gateway.post("/v1/responses", asked)

@@ -18,17 +18,17 @@ from websockets.sync.client import connect
 from structguard.gateway import socket as sockets
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_resource
-from tests.gateway.upstream import Upstream, upstream
-from tests.gateway.world import (
+from tests.gateway.support import (
     CHAT_FORMAT,
     TEXT_FORMAT,
     Running,
     chat,
-    over,
+    embedded_config,
     response,
     running,
     settings,
 )
+from tests.gateway.upstream import Upstream
 
 Json = dict[str, Any]
 HASH = hashlib.sha256(b"right").hexdigest()
@@ -45,14 +45,8 @@ RESOURCE: Json = {
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Upstream]:
-    with upstream() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def gateway(served: Upstream) -> Iterator[Running]:
-    with running(settings(served.base_url)) as made:
+def gateway(chat_upstream: Upstream) -> Iterator[Running]:
+    with running(settings(chat_upstream.base_url)) as made:
         yield made
 
 
@@ -73,9 +67,11 @@ def test_null_is_absent_for_every_field(gateway: Running) -> None:
     assert gateway.post("/v1/chat/completions", {**chat("text"), **dict.fromkeys(names)}).is_success
 
 
-def test_the_first_fault_in_the_order_of_checks_is_the_one_that_is_told(served: Upstream) -> None:
+def test_the_first_fault_in_the_order_of_checks_is_the_one_that_is_told(
+    chat_upstream: Upstream,
+) -> None:
     """Each request has all the faults from its own on; mending one uncovers the next."""
-    up = {"a": {"base_url": served.base_url}, "b": {"base_url": served.base_url}}
+    up = {"a": {"base_url": chat_upstream.base_url}, "b": {"base_url": chat_upstream.base_url}}
     limits = {"body": 400, "body_seconds": 0.4, "concurrent": 1}
     auth = {"token_hashes": [HASH]}
     right = {"authorization": "Bearer right"}
@@ -104,13 +100,16 @@ def test_the_first_fault_in_the_order_of_checks_is_the_one_that_is_told(served: 
 
 
 def test_unknown_fields_go_upstream_where_the_wire_has_a_place(
-    gateway: Running, served: Upstream
+    gateway: Running, chat_upstream: Upstream
 ) -> None:
     body = response("text", min_p=0.05, x_vendor={"a": 1})
     assert gateway.post("/v1/responses", body).is_success  # over chat
-    assert (served.asked[-1]["min_p"], served.asked[-1]["x_vendor"]) == (0.05, {"a": 1})
+    assert (chat_upstream.asked[-1]["min_p"], chat_upstream.asked[-1]["x_vendor"]) == (
+        0.05,
+        {"a": 1},
+    )
     assert gateway.post("/v1/chat/completions", chat("text", min_p=0.05)).is_success
-    assert served.asked[-1]["min_p"] == 0.05
+    assert chat_upstream.asked[-1]["min_p"] == 0.05
 
 
 def test_what_agents_send_along_passes_to_an_upstream_on_the_responses_wire() -> None:
@@ -131,7 +130,7 @@ def test_what_agents_send_along_passes_to_an_upstream_on_the_responses_wire() ->
 
 
 def test_history_without_ids_and_tools_without_strict_are_taken(
-    gateway: Running, served: Upstream
+    gateway: Running, chat_upstream: Upstream
 ) -> None:
     history = [
         {"role": "user", "content": "What is the weather?"},
@@ -144,17 +143,19 @@ def test_history_without_ids_and_tools_without_strict_are_taken(
     ]  # fmt: skip
     reply = gateway.post("/v1/responses", response("text", input=history, tools=[TOOL]))
     assert check_resource(reply.json())["tools"][0]["strict"] is False
-    roles = [message["role"] for message in served.asked[-1]["messages"]]
+    roles = [message["role"] for message in chat_upstream.asked[-1]["messages"]]
     assert roles == ["user", "assistant", "tool", "tool"]  # one message of text and calls
-    assert len(served.asked[-1]["messages"][1]["tool_calls"]) == 2
+    assert len(chat_upstream.asked[-1]["messages"][1]["tool_calls"]) == 2
 
 
 @pytest.mark.parametrize("format_", [TEXT_FORMAT, {"type": "json_object"}, {"type": "text"}])
-def test_every_text_format_is_taken(gateway: Running, served: Upstream, format_: Json) -> None:
+def test_every_text_format_is_taken(
+    gateway: Running, chat_upstream: Upstream, format_: Json
+) -> None:
     reply = gateway.post("/v1/responses", response("json", text={"format": format_}))
     told = check_resource(reply.json())["text"]["format"]
     assert told["type"] == format_["type"]
-    sent = served.asked[-1].get("response_format")
+    sent = chat_upstream.asked[-1].get("response_format")
     assert (sent or {"type": "text"})["type"] == format_["type"]
 
 
@@ -245,7 +246,7 @@ def test_a_response_under_way_outlives_its_sockets_time(monkeypatch: pytest.Monk
     monkeypatch.setattr(sockets, "LIFE", 0.2)
     with (
         RefusingEndpoint("slow", delay=0.8) as endpoint,
-        running(over(endpoint.base_url)) as made,
+        running(embedded_config(endpoint.base_url)) as made,
         connect(made.url.replace("http", "ws") + "/v1/responses", proxy=None) as one,
     ):
         for _ in range(2):  # the second would begin after its time
@@ -256,16 +257,16 @@ def test_a_response_under_way_outlives_its_sockets_time(monkeypatch: pytest.Monk
 
 
 def test_the_client_s_own_credential_is_passed_on_only_where_a_file_says_so(
-    served: Upstream,
+    chat_upstream: Upstream,
 ) -> None:
-    own = {"base_url": served.base_url}
+    own = {"base_url": chat_upstream.base_url}
     for table, sent in ((own, None), ({**own, "credential": "client"}, "Bearer sk-mine")):
         with running(settings("", providers={"up": table})) as gateway:
             reply = gateway.post(
                 "/v1/chat/completions", chat("text"), authorization="Bearer sk-mine"
             )
         assert reply.is_success
-        assert served.headers[-1].get("authorization") == sent
+        assert chat_upstream.headers[-1].get("authorization") == sent
 
 
 def test_a_format_that_no_wire_can_read_is_a_400_that_names_it(gateway: Running) -> None:

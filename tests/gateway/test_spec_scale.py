@@ -7,7 +7,6 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,17 +19,11 @@ from structguard.gateway.store import open_store
 from tests.gateway.load.mix import RESPONSES, Kind
 from tests.gateway.load.process import CONFIG, echo, gateway
 from tests.gateway.load.run import Load
+from tests.gateway.support import CHAT_FORMAT, VALUE, Running, chat, response, running, settings
 from tests.gateway.test_store import DAY, MIB, Wall, turn
-from tests.gateway.upstream import Upstream, chunks, reply, upstream
-from tests.gateway.world import CHAT_FORMAT, VALUE, Running, chat, response, running, settings
+from tests.gateway.upstream import Upstream, chunks, reply
 
 Json = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Upstream]:
-    with upstream() as server:
-        yield server
 
 
 def test_no_more_connections_are_opened_upstream_than_a_file_allows() -> None:
@@ -142,10 +135,10 @@ async def test_a_disk_that_is_full_loses_no_reply(tmp_path: Path) -> None:
         gateway(
             tmp_path, upstream.url, store=store, memo=memo, prepare=small_files,
             config=CONFIG.replace("limit_bytes = 2000000", "limit_bytes = 100000000"),
-        ) as served,
+        ) as chat_upstream,
     ):  # fmt: skip
-        sums = await Load(served.port, kinds=kinds, connections=8).run(requests=400)
-        log = served.written()
+        sums = await Load(chat_upstream.port, kinds=kinds, connections=8).run(requests=400)
+        log = chat_upstream.written()
     # a conversation whose last turn could not be kept ends with a clear error, and begins anew
     assert set(sums.of) <= {"answered", "failed"}, sums.odd
     assert set(sums.kinds["refused"]) == {"answered"}
@@ -175,9 +168,9 @@ async def test_a_clock_that_jumps_loses_nothing_it_need_not(kind: str, tmp_path:
 
 
 def test_calls_that_are_not_hot_are_limited_counted_and_logged_like_all_others(
-    served: Upstream, caplog: pytest.LogCaptureFixture
+    chat_upstream: Upstream, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made = settings(served.base_url, limits={"concurrent": 1}, models={"fast": "up:text"})
+    made = settings(chat_upstream.base_url, limits={"concurrent": 1}, models={"fast": "up:text"})
     with running(made) as gateway, caplog.at_level("INFO", "structguard.access"):
         kept = gateway.post("/v1/responses", response("text")).json()["id"]
         calls = [("GET", "/v1/models", None), ("GET", "/v1/models/fast", None),
@@ -209,18 +202,18 @@ def test_calls_that_are_not_hot_are_limited_counted_and_logged_like_all_others(
 
 
 def test_what_a_client_escaped_makes_no_line_of_its_own_in_the_log(
-    served: Upstream, caplog: pytest.LogCaptureFixture
+    chat_upstream: Upstream, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
-        running(settings(served.base_url)) as gateway,
+        running(settings(chat_upstream.base_url)) as gateway,
         caplog.at_level("INFO", "structguard.access"),
     ):
         gateway.get("/v1/models/x%0a2026-01-01 INFO forged")
     assert all("\n" not in record.getMessage() for record in caplog.records)
 
 
-def test_a_gateway_that_has_one_model_only_says_so_of_all_others(served: Upstream) -> None:
-    tables = {"a": {"base_url": served.base_url}, "b": {"base_url": served.base_url}}
+def test_a_gateway_that_has_one_model_only_says_so_of_all_others(chat_upstream: Upstream) -> None:
+    tables = {"a": {"base_url": chat_upstream.base_url}, "b": {"base_url": chat_upstream.base_url}}
     with running(settings("", providers=tables, models={"fast": "a:text"})) as gateway:
         for body in (response("slow"), response("c:text")):
             reply_ = gateway.post("/v1/responses", body)

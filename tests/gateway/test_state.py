@@ -15,32 +15,26 @@ from werkzeug import Request, Response
 
 from structguard.gateway.resource import Started
 from tests.gateway.conformance import check, check_resource, check_stream
-from tests.gateway.upstream import Upstream, upstream
-from tests.gateway.world import Running, response, running, settings
+from tests.gateway.support import Running, response, running, settings
+from tests.gateway.upstream import Upstream
 
 Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Upstream]:
-    with upstream() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def gateway(served: Upstream) -> Iterator[Running]:
-    with running(settings(served.base_url)) as made:
+def gateway(chat_upstream: Upstream) -> Iterator[Running]:
+    with running(settings(chat_upstream.base_url)) as made:
         yield made
 
 
-def said(served: Upstream) -> list[tuple[str, object]]:
+def said(chat_upstream: Upstream) -> list[tuple[str, object]]:
     """Role and content of each message the upstream was last asked with."""
-    return [(m["role"], m["content"]) for m in served.asked[-1]["messages"]]
+    return [(m["role"], m["content"]) for m in chat_upstream.asked[-1]["messages"]]
 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_previous_response_brings_its_conversation(
-    gateway: Running, served: Upstream, *, stream: bool
+    gateway: Running, chat_upstream: Upstream, *, stream: bool
 ) -> None:
     reply = gateway.post("/v1/responses", response("text", input="One?", stream=stream))
     first = check_stream(reply.text) if stream else reply.json()
@@ -50,7 +44,7 @@ def test_a_previous_response_brings_its_conversation(
     body = response("text", input="Three?", previous_response_id=second["id"])
     gateway.post("/v1/responses", body)
     morning = ("assistant", "Good morning.")
-    assert said(served) == [
+    assert said(chat_upstream) == [
         ("user", "One?"), morning, ("user", "Two?"), morning, ("user", "Three?")
     ]  # fmt: skip
 
@@ -85,20 +79,20 @@ def test_another_credential_does_not_find_a_response(gateway: Running) -> None:
     assert gateway.get(where, authorization="Bearer one").status_code == 200
 
 
-def test_an_item_is_found_by_its_reference(gateway: Running, served: Upstream) -> None:
+def test_an_item_is_found_by_its_reference(gateway: Running, chat_upstream: Upstream) -> None:
     first = gateway.post("/v1/responses", response("text", input="One?")).json()
     item = {"type": "item_reference", "id": first["output"][0]["id"]}
     body = response("text", previous_response_id=first["id"])
     body["input"] = [item, {"role": "user", "content": "Two?"}]
     assert gateway.post("/v1/responses", body).status_code == 200
-    assert said(served)[-2:] == [("assistant", "Good morning."), ("user", "Two?")]
+    assert said(chat_upstream)[-2:] == [("assistant", "Good morning."), ("user", "Two?")]
     body["input"] = [{"type": "item_reference", "id": "msg_unknown"}]
     reply = gateway.post("/v1/responses", body)
     assert (reply.status_code, reply.json()["error"]["param"]) == (400, "input[0].id")
 
 
 def test_a_compacted_conversation_goes_on_from_its_summary(
-    gateway: Running, served: Upstream
+    gateway: Running, chat_upstream: Upstream
 ) -> None:
     conversation = [
         {"role": "user", "content": "One?"},
@@ -114,7 +108,7 @@ def test_a_compacted_conversation_goes_on_from_its_summary(
     assert "Good morning." not in json.dumps(compact)
     body = {"model": "text", "input": [*compact["output"], {"role": "user", "content": "Go on."}]}
     assert gateway.post("/v1/responses", body).status_code == 200
-    told = [content for role, content in said(served) if role == "system"]
+    told = [content for role, content in said(chat_upstream) if role == "system"]
     assert told == ["Summary of the conversation so far:\nGood morning."]
     body["input"] = [{"type": "compaction", "encrypted_content": "sgc1.!!!"}]
     assert gateway.post("/v1/responses", body).status_code == 400
@@ -150,21 +144,21 @@ def turn(socket: ClientConnection, **body: object) -> list[Json]:
 
 
 def test_a_socket_serves_turns_one_after_another_and_keeps_its_own(
-    socket: ClientConnection, gateway: Running, served: Upstream
+    socket: ClientConnection, gateway: Running, chat_upstream: Upstream
 ) -> None:
     first = turn(socket, model="text", input="One?", store=False)
     final = check_resource(first[-1]["response"])
     assert [event["sequence_number"] for event in first] == list(range(len(first)))
     second = turn(socket, model="text", input="Two?", previous_response_id=final["id"])
     assert second[-1]["type"] == "response.completed"
-    assert said(served)[0] == ("user", "One?")
+    assert said(chat_upstream)[0] == ("user", "One?")
     assert gateway.get(f"/v1/responses/{final['id']}").status_code == 404
 
 
 def test_a_failed_turn_evicts_what_it_referenced(
-    socket: ClientConnection, served: Upstream
+    socket: ClientConnection, chat_upstream: Upstream
 ) -> None:
-    served.errors["down"] = (500, {"error": {"message": "oops"}}, {})
+    chat_upstream.errors["down"] = (500, {"error": {"message": "oops"}}, {})
     final = turn(socket, model="text", input="One?", store=False)[-1]["response"]
     failed = turn(socket, model="down", input="Two?", previous_response_id=final["id"])[-1]
     assert (failed["type"], failed["status"]) == ("error", 502)
@@ -190,16 +184,16 @@ def test_a_turn_that_breaks_on_its_way_ends_once(
     [("https://evil.example", 403), ("null", 403), ("https://app.example", 101), ("", 101)],
 )
 def test_a_page_of_another_site_gets_no_socket_and_no_reply_without_a_token(
-    served: Upstream, origin: str, status: int
+    chat_upstream: Upstream, origin: str, status: int
 ) -> None:
-    cors, before = {"origins": ["https://app.example"]}, len(served.asked)
-    with running(settings(served.base_url, cors=cors)) as gateway:
+    cors, before = {"origins": ["https://app.example"]}, len(chat_upstream.asked)
+    with running(settings(chat_upstream.base_url, cors=cors)) as gateway:
         blind = {"origin": origin or gateway.url, "content-type": "text/plain"}
         sent = gateway.client.post(
             "/v1/responses", content=json.dumps(response("text")), headers=blind
         )
         assert sent.status_code == {101: 200}.get(status, status)
-        assert (len(served.asked) > before) is (status == 101)
+        assert (len(chat_upstream.asked) > before) is (status == 101)
         url, got = gateway.url.replace("http", "ws") + "/v1/responses", 101
         try:
             with connect(url, proxy=None, origin=Origin(origin or gateway.url)):
@@ -210,13 +204,13 @@ def test_a_page_of_another_site_gets_no_socket_and_no_reply_without_a_token(
 
 
 def test_a_prewarmed_turn_asks_no_model_and_can_be_built_on(
-    socket: ClientConnection, served: Upstream
+    socket: ClientConnection, chat_upstream: Upstream
 ) -> None:
-    before = len(served.asked)
+    before = len(chat_upstream.asked)
     warm = turn(socket, model="text", input="Context.", generate=False)
-    assert len(served.asked) == before
+    assert len(chat_upstream.asked) == before
     turn(socket, model="text", input="One?", previous_response_id=warm[-1]["response"]["id"])
-    assert said(served) == [("user", "Context."), ("user", "One?")]
+    assert said(chat_upstream) == [("user", "Context."), ("user", "One?")]
     assert warm[-1]["response"]["store"] is False  # for this connection alone
     (odd,) = turn(socket, model="text", input="One?", generate="no")
     assert (odd["status"], odd["error"]["param"]) == (400, "generate")
@@ -243,17 +237,17 @@ def test_a_message_that_is_wrong_is_an_error_and_the_socket_lives(
 
 
 def test_turns_on_disk_are_shared_between_gateways(
-    served: Upstream, tmp_path_factory: pytest.TempPathFactory
+    chat_upstream: Upstream, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     url = f"disk:{tmp_path_factory.mktemp('store')}"
     with (
-        running(settings(served.base_url, store={"url": url})) as one,
-        running(settings(served.base_url, store={"url": url})) as two,
+        running(settings(chat_upstream.base_url, store={"url": url})) as one,
+        running(settings(chat_upstream.base_url, store={"url": url})) as two,
     ):
         first = one.post("/v1/responses", response("text", input="One?")).json()
         body = response("text", input="Two?", previous_response_id=first["id"])
         assert two.post("/v1/responses", body).status_code == 200
-    assert said(served)[0] == ("user", "One?")
+    assert said(chat_upstream)[0] == ("user", "One?")
 
 
 @pytest.mark.parametrize("bare", [False, True])

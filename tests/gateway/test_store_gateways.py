@@ -11,25 +11,27 @@ import pytest
 
 from structguard.testing import RefusingEndpoint
 from tests.gateway.redis_server import RedisServer
+from tests.gateway.support import TEXT_FORMAT, VALUE, Running, response, running, settings
 from tests.gateway.upstream import Upstream, upstream
-from tests.gateway.world import TEXT_FORMAT, VALUE, Running, response, running, settings
 
 
 @pytest.fixture
-def served() -> Iterator[Upstream]:
+def chat_upstream() -> Iterator[Upstream]:
     with upstream() as server:
         yield server
 
 
 @pytest.fixture
-def pair(served: Upstream, redis_server: RedisServer) -> Iterator[tuple[Running, Running]]:
-    config = settings(served.base_url, memo=redis_server.url, store={"url": redis_server.url})
+def pair(chat_upstream: Upstream, redis_server: RedisServer) -> Iterator[tuple[Running, Running]]:
+    config = settings(
+        chat_upstream.base_url, memo=redis_server.url, store={"url": redis_server.url}
+    )
     with running(config) as one, running(config) as two:
         yield one, two
 
 
 def test_a_conversation_goes_on_at_the_other_gateway(
-    pair: tuple[Running, Running], served: Upstream
+    pair: tuple[Running, Running], chat_upstream: Upstream
 ) -> None:
     one, two = pair
     last, turns = None, 6
@@ -39,7 +41,7 @@ def test_a_conversation_goes_on_at_the_other_gateway(
         reply = here.post("/v1/responses", body)
         assert reply.status_code == 200, reply.text
         last = reply.json()["id"]
-    assert len(served.asked[-1]["messages"]) == 2 * turns - 1
+    assert len(chat_upstream.asked[-1]["messages"]) == 2 * turns - 1
     assert one.get(f"/v1/responses/{last}").json() == two.get(f"/v1/responses/{last}").json()
     assert two.client.delete(f"/v1/responses/{last}").status_code == 200
     assert one.get(f"/v1/responses/{last}").status_code == 404

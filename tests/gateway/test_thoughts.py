@@ -13,7 +13,7 @@ from werkzeug import Request as Received, Response as Answer
 from structguard.gateway.thoughts import MARK
 from tests.gateway.conformance import check_resource, check_stream
 from tests.gateway.load.mix import objects
-from tests.gateway.world import (
+from tests.gateway.support import (
     CHAT_FORMAT,
     TEXT_FORMAT,
     VALUE,

@@ -11,11 +11,11 @@ import pytest
 
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_stream, events_of
-from tests.gateway.world import (
+from tests.gateway.support import (
     TEXT_FORMAT,
     VALUE,
-    asked,
     chat,
+    json_request,
     response,
     running,
     settings,
@@ -74,7 +74,7 @@ def test_a_chain_passes_what_its_links_say_on_the_clients_wire(
     with RefusingEndpoint("enforce", value=VALUE) as endpoint:
         first = "http://127.0.0.1:9/v1" if broken else endpoint.base_url
         with running(chained(first, endpoint.base_url)) as gateway:
-            reply = gateway.post(path, asked(path, "both", stream=stream))
+            reply = gateway.post(path, json_request(path, "both", stream=stream))
     assert json.loads(said(path, reply.text, stream=stream)) == VALUE
     assert reply.headers["x-structguard-provider"] == ("two" if broken else "one")
     assert reply.headers["x-structguard-enforced"] == "true"
@@ -107,7 +107,7 @@ def test_a_stream_without_a_value_fails_where_the_settings_say_so(path: str, wir
         up = {"base_url": endpoint.base_url, "api": wire, "attempts": 1}
         guard = {"memo": "memory:", "on_unusable": "error"}
         with running(settings("", providers={"up": up}, guard=guard)) as gateway:
-            text = gateway.post(path, asked(path, "ignore", stream=True)).text
+            text = gateway.post(path, json_request(path, "ignore", stream=True)).text
     assert '"unusable_answer"' in text
     assert text.endswith("data: [DONE]\n\n") or path == CHAT
 
@@ -124,7 +124,7 @@ def test_a_translated_chat_stream_that_breaks_says_so_after_what_came() -> None:
 def test_a_held_answer_comes_out_when_its_stream_breaks() -> None:
     cut = chunked(chunk("Well"), chunk(", let me"), end=False)
     with raw_server(Play([cut])) as server, running(settings(f"{server.url}/v1")) as gateway:
-        text = gateway.post(CHAT, asked(CHAT, "m", stream=True)).text
+        text = gateway.post(CHAT, json_request(CHAT, "m", stream=True)).text
     assert said(CHAT, text, stream=True) == "Well, let me"
     assert '"error":{"message"' in text
 
@@ -132,7 +132,7 @@ def test_a_held_answer_comes_out_when_its_stream_breaks() -> None:
 def test_a_held_answer_comes_out_before_a_done_that_no_finish_announced() -> None:
     odd = chunked(chunk("Well"), b"data: [DONE]\n\n")
     with raw_server(Play([odd])) as server, running(settings(f"{server.url}/v1")) as gateway:
-        text = gateway.post(CHAT, asked(CHAT, "m", stream=True)).text
+        text = gateway.post(CHAT, json_request(CHAT, "m", stream=True)).text
     assert said(CHAT, text, stream=True) == "Well"
     assert text.index("Well") < text.index("[DONE]")
 
@@ -140,7 +140,7 @@ def test_a_held_answer_comes_out_before_a_done_that_no_finish_announced() -> Non
 def test_a_connection_that_breaks_after_the_end_is_no_loss() -> None:
     ends = chunked(chunk(ANSWER), chunk(finish="stop"), b"data: [DONE]\n\n", end=False)
     with raw_server(Play([ends])) as server, running(settings(f"{server.url}/v1")) as gateway:
-        for body in (asked(CHAT, "m", stream=True), chat("m", stream=True)):
+        for body in (json_request(CHAT, "m", stream=True), chat("m", stream=True)):
             text = gateway.post(CHAT, body).text
             assert json.loads(said(CHAT, text, stream=True)) == VALUE
             assert "error" not in text
@@ -202,7 +202,7 @@ def test_numbers_go_on_without_a_gap_where_an_upstreams_had_one() -> None:
     with raw_server(Play([chunked(*sent)])) as server:
         up = {"base_url": f"{server.url}/v1", "api": "responses", "attempts": 1}
         with running(settings("", providers={"up": up})) as gateway:
-            text = gateway.post(RESPONSES, asked(RESPONSES, "m", stream=True)).text
+            text = gateway.post(RESPONSES, json_request(RESPONSES, "m", stream=True)).text
     told = events_of(text)
     assert [event["sequence_number"] for event in told] == list(range(len(told)))
     assert json.loads(told[-1]["response"]["output"][0]["content"][0]["text"]) == VALUE
@@ -321,7 +321,7 @@ def test_passing_streams_that_break_open_the_breaker(path: str) -> None:
         RefusingEndpoint("enforce", value=VALUE) as good,
         running(chained_as(broken.base_url, good.base_url, "m")) as gateway,
     ):
-        replies = [gateway.post(path, asked(path, "both", stream=True)) for _ in range(4)]
+        replies = [gateway.post(path, json_request(path, "both", stream=True)) for _ in range(4)]
         assert (len(broken.requests), len(good.requests)) == (3, 1)
     assert all(reply.status_code == 200 for reply in replies)
     assert ["stream_truncated" in reply.text for reply in replies] == [True, True, True, False]

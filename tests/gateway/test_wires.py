@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_resource, check_stream
-from tests.gateway.world import CHAT_FORMAT, TEXT_FORMAT, VALUE, chat, response, running, settings
+from tests.gateway.support import CHAT_FORMAT, TEXT_FORMAT, VALUE, chat, response, running, settings
 
 Json = dict[str, Any]
 CLAUDE: Json = {

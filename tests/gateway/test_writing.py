@@ -13,8 +13,8 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from structguard.gateway.writing import MARK, TOO_DEEP, packed, unpacked
+from tests.gateway.support import chat, response, running, settings
 from tests.gateway.upstream import chunks, reply
-from tests.gateway.world import chat, response, running, settings
 
 Json = dict[str, Any]
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"

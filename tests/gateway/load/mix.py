@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from tests.gateway.load.echo import MARKER, text_of, value_of
 from tests.gateway.load.wire import Got
-from tests.gateway.world import CHAT_FORMAT, TEXT_FORMAT
+from tests.gateway.support import CHAT_FORMAT, TEXT_FORMAT
 
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
 Outcome = Literal["answered", "failed", "left", "lost", "wrong"]

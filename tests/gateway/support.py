@@ -47,7 +47,7 @@ def response(model: str, **fields: object) -> dict[str, object]:
     return {"model": model, "input": "Where?", **fields}
 
 
-def asked(path: str, model: str, **fields: object) -> dict[str, object]:
+def json_request(path: str, model: str, **fields: object) -> dict[str, object]:
     """A body for an endpoint's path that asks for JSON."""
     if path.endswith("/chat/completions"):
         return chat(model, response_format=CHAT_FORMAT, **fields)
@@ -113,7 +113,7 @@ def settings(
     return config_from(table, environ or {})
 
 
-def over(base_url: str) -> Config:
+def embedded_config(base_url: str) -> Config:
     """The embedded default, but all it keeps in memory."""
     from dataclasses import replace  # noqa: PLC0415
 
