@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, cast
 
+from pydantic import BaseModel
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
@@ -43,7 +44,14 @@ VALUE = '{"city":"Bonn","n":3}'
 FENCED = f"Sure, here it is:\n```json\n{VALUE}\n```\nAnything else?"
 
 
-def told(answer: object) -> Info:
+class Answer(BaseModel):
+    """What `SCHEMA` describes, as a type."""
+
+    city: str
+    n: int
+
+
+def info_of(answer: object) -> Info:
     """How an answer was served."""
     info = structguard.info(answer)
     assert info is not None

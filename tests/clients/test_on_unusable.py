@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any
 
 import httpx2
 import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
-from pydantic import BaseModel
 
 import structguard as sg
 from structguard.memo import Memo
-from tests.clients.endpoint import FENCED, FORMAT, MESSAGES, REFUSED, Upstream, chat
+from tests.clients.endpoint import FENCED, FORMAT, MESSAGES, REFUSED, Answer, Upstream, chat
 
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-
-
-class Answer(BaseModel):
-    city: str
-    n: int
-
-
-@pytest.fixture
-def wrapped(upstream: Upstream, memo: Memo, keep: ExitStack) -> Callable[..., OpenAI]:
-    def make(**policy: Any) -> OpenAI:
-        plain = OpenAI(base_url=upstream.base_url, api_key="sk-test", max_retries=0)
-        return sg.wrap(keep.enter_context(plain), memo=memo, policy=sg.Policy(**policy))
-
-    return make
 
 
 @pytest.fixture

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
 from typing import Any
 
 import httpx2
 import pytest
 from openai import AsyncOpenAI, OpenAI
-from pydantic import BaseModel
 
 import structguard as sg
 from structguard.memo import Memo
-from tests.clients.endpoint import FORMAT, MESSAGES, REFUSED, VALUE, Json, Upstream, chat, told
+from tests.clients.endpoint import (
+    FORMAT,
+    MESSAGES,
+    REFUSED,
+    VALUE,
+    Answer,
+    Json,
+    Upstream,
+    chat,
+    info_of,
+)
 
 THOUGHT = json.loads(VALUE)
 TEXT = json.dumps(THOUGHT)
-
-
-class Answer(BaseModel):
-    city: str
-    n: int
-
-
-@pytest.fixture
-def client(upstream: Upstream, memo: Memo, keep: ExitStack) -> OpenAI:
-    plain = OpenAI(base_url=upstream.base_url, api_key="k", max_retries=0)
-    return sg.wrap(keep.enter_context(plain), memo=memo)
 
 
 def ask(client: Any, **more: Any) -> Any:
@@ -44,7 +41,7 @@ def test_an_answer_in_the_thoughts_becomes_the_content(
     upstream.answers(chat(content, **{field: TEXT}))
     answer = ask(client)
     assert json.loads(answer.choices[0].message.content) == THOUGHT
-    assert told(answer).source == "reasoning"
+    assert info_of(answer).source == "reasoning"
 
 
 def test_parse_and_raw_find_it_too(client: OpenAI, upstream: Upstream) -> None:
@@ -71,7 +68,7 @@ def test_a_rescue_answered_in_the_thoughts_is_remembered(
     client: OpenAI, upstream: Upstream, memo: Memo
 ) -> None:
     upstream.answers((400, REFUSED), chat(None, reasoning_content=TEXT))
-    assert told(ask(client)).enforced is False
+    assert info_of(ask(client)).enforced is False
     assert len(memo.entries()) == 1
 
 
@@ -97,7 +94,7 @@ def test_other_thoughts_stay_thoughts(client: OpenAI, upstream: Upstream, messag
     upstream.answers(chat(content, **message))
     answer = ask(client)
     assert answer.choices[0].message.content == content
-    assert told(answer).source is None
+    assert info_of(answer).source is None
 
 
 def test_a_transport_rewrites_the_reply(upstream: Upstream, memo: Memo) -> None:

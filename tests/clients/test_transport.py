@@ -77,11 +77,6 @@ class Kept(httpx2.BaseTransport):
 
 
 @pytest.fixture
-def vendor(httpserver: HTTPServer) -> Vendor:
-    return Vendor(httpserver)
-
-
-@pytest.fixture
 def kept() -> Kept:
     return Kept()
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from pydantic import BaseModel
-from pytest_httpserver import HTTPServer
 
 import structguard as sg
 from structguard.memo import Memo
-from tests.clients.endpoint import FENCED, SCHEMA, VALUE, sse
+from tests.clients.endpoint import FENCED, SCHEMA, VALUE, Answer, sse
 from tests.clients.vendors import NO_OUTPUT_CONFIG, Vendor, message, message_stream
 
 anthropic: Any = pytest.importorskip("anthropic", reason="anthropic is not installed")
@@ -24,16 +22,6 @@ ASKED: dict[str, Any] = {
     "messages": [{"role": "user", "content": "Where?"}],
 }
 FORMAT: dict[str, Any] = {"format": {"type": "json_schema", "schema": SCHEMA}}
-
-
-class Answer(BaseModel):
-    city: str
-    n: int
-
-
-@pytest.fixture
-def vendor(httpserver: HTTPServer) -> Vendor:
-    return Vendor(httpserver)
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import httpx2
 import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
-from pydantic import BaseModel
 from pytest_httpserver import HTTPServer
 
 import structguard as sg
@@ -25,6 +24,7 @@ from tests.clients.endpoint import (
     MESSAGES,
     REFUSED as NO_FORMAT,
     VALUE,
+    Answer,
     Json,
     chat,
     chat_chunks,
@@ -40,11 +40,6 @@ from tests.http.raw import Play, raw_server
 CHAT = "/v1/chat/completions"
 ASKED: Json = {"model": "m", "messages": MESSAGES, "response_format": FORMAT}
 PIECES = [FENCED[at : at + 7] for at in range(0, len(FENCED), 7)]
-
-
-class Answer(BaseModel):
-    city: str
-    n: int
 
 
 @dataclass
@@ -74,11 +69,6 @@ class Kept(httpx2.AsyncBaseTransport):
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-@pytest.fixture
-def vendor(httpserver: HTTPServer) -> Vendor:
-    return Vendor(httpserver)
 
 
 @pytest.fixture

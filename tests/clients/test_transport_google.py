@@ -7,12 +7,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from pydantic import BaseModel
-from pytest_httpserver import HTTPServer
 
 import structguard as sg
 from structguard.memo import Memo
-from tests.clients.endpoint import FENCED, SCHEMA, VALUE
+from tests.clients.endpoint import FENCED, SCHEMA, VALUE, Answer
 from tests.clients.vendors import NO_SCHEMA, Vendor, candidates, google_stream
 
 genai: Any = pytest.importorskip("google.genai", reason="google-genai is not installed")
@@ -22,16 +20,6 @@ AS_JSON: dict[str, Any] = {
     "response_mime_type": "application/json",
     "response_json_schema": SCHEMA,
 }
-
-
-class Answer(BaseModel):
-    city: str
-    n: int
-
-
-@pytest.fixture
-def vendor(httpserver: HTTPServer) -> Vendor:
-    return Vendor(httpserver)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pytest
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 from openai._models import FinalRequestOptions
 from openai.types.chat import ChatCompletion
-from pydantic import BaseModel
 
 import structguard as sg
 from structguard.memo import Memo
@@ -27,30 +26,12 @@ from tests.clients.endpoint import (
     SCHEMA,
     TEXT_FORMAT,
     VALUE,
+    Answer,
     Upstream,
     chat,
+    info_of,
     response,
-    told,
 )
-
-
-class Answer(BaseModel):
-    city: str
-    n: int
-
-
-@pytest.fixture
-def wrapped(upstream: Upstream, memo: Memo, keep: ExitStack) -> Callable[..., OpenAI]:
-    def make(**policy: Any) -> OpenAI:
-        plain = OpenAI(base_url=upstream.base_url, api_key="sk-test", max_retries=0)
-        return sg.wrap(keep.enter_context(plain), memo=memo, policy=sg.Policy(**policy))
-
-    return make
-
-
-@pytest.fixture
-def client(wrapped: Callable[..., OpenAI]) -> OpenAI:
-    return wrapped()
 
 
 def ask(client: OpenAI, **kwargs: Any) -> Any:
@@ -76,9 +57,9 @@ def test_a_refused_parse_gives_the_object(client: OpenAI, upstream: Upstream) ->
         enforced=False,
         requests=2,
         source="fenced",
-        refusal=told(answer).refusal,
+        refusal=info_of(answer).refusal,
     )
-    assert getattr(told(answer).refusal, "scope", None) == "capability"
+    assert getattr(info_of(answer).refusal, "scope", None) == "capability"
 
 
 def test_the_second_request_is_the_first_minus_the_format_plus_the_instruction(
@@ -113,8 +94,8 @@ def test_strict_json_is_handed_on_byte_for_byte(client: OpenAI, upstream: Upstre
     upstream.answers(chat(odd))
     answer = ask(client)
     assert answer.choices[0].message.content == odd
-    assert told(answer).source == "json"
-    assert told(answer).enforced is True
+    assert info_of(answer).source == "json"
+    assert info_of(answer).enforced is True
 
 
 def test_prose_under_an_accepted_format_is_healed_too(client: OpenAI, upstream: Upstream) -> None:
@@ -135,7 +116,7 @@ def test_text_without_any_value_is_handed_on_as_it_came(client: OpenAI, upstream
     upstream.answers((400, REFUSED), chat("I do not know."))
     answer = ask(client)
     assert answer.choices[0].message.content == "I do not know."
-    assert told(answer).source is None
+    assert info_of(answer).source is None
 
 
 def test_without_a_format_nothing_is_touched(client: OpenAI, upstream: Upstream) -> None:
@@ -203,7 +184,7 @@ def test_an_empty_or_cut_retry_is_returned_and_not_remembered(
 ) -> None:
     upstream.answers((400, REFUSED), message)
     answer = ask(client)
-    assert told(answer).enforced is False
+    assert info_of(answer).enforced is False
     assert memo.entries() == []
 
 
@@ -225,7 +206,7 @@ def test_an_error_object_in_a_200_is_judged_by_its_code(
 ) -> None:
     inside = {"error": {**REFUSED["error"], "code": 400}}
     upstream.answers(inside, chat(VALUE))
-    assert told(ask(client)).requests == 2
+    assert info_of(ask(client)).requests == 2
     assert len(memo.entries()) == 1
 
 
@@ -384,7 +365,7 @@ def test_raw_responses_are_guarded_and_parse_healed(client: OpenAI, upstream: Up
     assert FENCED[:10] in raw.text
     assert raw.parse().choices[0].message.content == VALUE
     assert sg.info(raw) is not None
-    assert told(raw).source == "fenced"
+    assert info_of(raw).source == "fenced"
     assert len(upstream.bodies) == 2
 
 
@@ -556,7 +537,7 @@ class TestAsync:
                 response_format=Answer,
             )
         assert answer.choices[0].message.parsed == Answer(city="Bonn", n=3)
-        assert told(answer).requests == 2
+        assert info_of(answer).requests == 2
 
     async def test_fifty_first_calls_make_one_entry_and_one_warning(
         self, memo: Memo, caplog: pytest.LogCaptureFixture
@@ -618,7 +599,7 @@ class TestAsync:
                 messages=MESSAGES,
                 response_format=FORMAT,
             )
-        assert told(answer).requests == 2
+        assert info_of(answer).requests == 2
 
 
 def test_a_request_that_hands_back_a_reply_itself_is_healed_too(memo: Memo) -> None:

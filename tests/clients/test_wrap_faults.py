@@ -15,7 +15,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 from openai._models import FinalRequestOptions
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 import structguard as sg
 from structguard.memo import Memo
@@ -25,35 +25,16 @@ from tests.clients.endpoint import (
     MESSAGES,
     REFUSED,
     VALUE,
+    Answer,
     Upstream,
     chat,
     chat_chunks,
+    info_of,
     sse,
-    told,
 )
-
-
-class Answer(BaseModel):
-    city: str
-    n: int
-
 
 Wrapped = Callable[..., OpenAI]
 Answers = list[tuple[int, Any]]
-
-
-@pytest.fixture
-def wrapped(upstream: Upstream, memo: Memo, keep: ExitStack) -> Wrapped:
-    def make(**policy: Any) -> OpenAI:
-        plain = OpenAI(base_url=upstream.base_url, api_key="sk-test", max_retries=0)
-        return sg.wrap(keep.enter_context(plain), memo=memo, policy=sg.Policy(**policy))
-
-    return make
-
-
-@pytest.fixture
-def client(wrapped: Wrapped) -> OpenAI:
-    return wrapped()
 
 
 def ask(client: OpenAI, **kwargs: Any) -> Any:
@@ -138,7 +119,7 @@ def test_a_schema_only_we_cannot_read_costs_no_answer(client: OpenAI, upstream: 
         response_format={"type": "json_schema", "json_schema": {"name": "a", "schema": draft4}},
     )
     assert answer.choices[0].message.content == "prose"
-    assert told(answer).source is None
+    assert info_of(answer).source is None
 
 
 @pytest.mark.parametrize("kind", [str, httpx2.Response])
@@ -182,7 +163,7 @@ def test_modes_that_only_look_leave_every_reply_alone(
 def test_another_apis_field_in_extra_body_is_no_format(client: OpenAI, upstream: Upstream) -> None:
     upstream.answers((400, REFUSED), chat(VALUE))
     answer = ask(client, extra_body={"text": {"verbosity": "low"}})
-    assert told(answer).requests == 2
+    assert info_of(answer).requests == 2
     assert upstream.bodies[1]["text"] == {"verbosity": "low"}
 
 

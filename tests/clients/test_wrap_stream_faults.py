@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from openai import OpenAI
 
-import structguard as sg
 from structguard.memo import Memo
 from tests.clients.endpoint import (
     FENCED,
@@ -27,13 +26,6 @@ from tests.clients.endpoint import (
 
 STRICT = [VALUE[at : at + 4] for at in range(0, len(VALUE), 4)]
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-
-
-@pytest.fixture
-def client(upstream: Upstream, memo: Memo) -> Iterator[OpenAI]:
-    plain = OpenAI(base_url=upstream.base_url, api_key="k", max_retries=0)
-    with plain:
-        yield sg.wrap(plain, memo=memo)
 
 
 def stream(client: OpenAI, **kwargs: Any) -> Any:

@@ -9,7 +9,6 @@ import httpx2
 import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
-from pydantic import BaseModel
 
 import structguard as sg
 from structguard.memo import Memo
@@ -20,26 +19,16 @@ from tests.clients.endpoint import (
     REFUSED,
     TEXT_FORMAT,
     VALUE,
+    Answer,
     Upstream,
     chat_chunks,
+    info_of,
     response_events,
     sse,
-    told,
 )
 
 PIECES = [FENCED[at : at + 7] for at in range(0, len(FENCED), 7)]
 STRICT = [VALUE[at : at + 4] for at in range(0, len(VALUE), 4)]
-
-
-class Answer(BaseModel):
-    city: str
-    n: int
-
-
-@pytest.fixture
-def client(upstream: Upstream, memo: Memo) -> Iterator[OpenAI]:
-    with OpenAI(base_url=upstream.base_url, api_key="k", max_retries=0) as plain:
-        yield sg.wrap(plain, memo=memo)
 
 
 def stream(client: OpenAI, **kwargs: Any) -> Any:
@@ -306,9 +295,9 @@ def test_info_of_a_stream_tells_at_the_end_how_it_was_read(
     upstream.answers((400, REFUSED), sse(chat_chunks(PIECES)))
     with sg.watch() as calls:
         chunks = stream(client)
-        assert told(chunks).source is None
+        assert info_of(chunks).source is None
         list(chunks)
-    assert told(chunks).source == "fenced"
+    assert info_of(chunks).source == "fenced"
     assert [(call.enforced, call.requests, call.source) for call in calls] == [(False, 2, "fenced")]
 
 
