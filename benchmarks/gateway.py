@@ -16,18 +16,17 @@ import argparse
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.gateway_cells import Cell, Row
 from benchmarks.gateway_page import page, table
 from benchmarks.gateway_peers import Peer, installed
-from benchmarks.gateway_servers import Burst, Server, burst, free_port, started
+from benchmarks.gateway_servers import Server, burst, free_port, started
 from benchmarks.upstream import HERE, Upstream, serve
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -50,34 +49,6 @@ limit_bytes = 8388608
 access = false
 level = "error"
 """
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One question: the same request to two gateways. `bar` is the ratio that is wanted, 0: none."""
-
-    name: str
-    gateway: str
-    path: str
-    body: str
-    bar: float
-    base: tuple[str, str, str] = ("reference", "", "")  # gateway, path, body; "": the same
-    connections: int = 16
-
-
-@dataclass(frozen=True)
-class Row:
-    """A cell and what was measured: bursts of the base and of the gateway, in pairs."""
-
-    cell: Cell
-    base: list[Burst] = field(default_factory=list[Burst])
-    ours: list[Burst] = field(default_factory=list[Burst])
-
-    def ratio(self) -> float:
-        """CPU a request against the base's, the median over the pairs."""
-        return statistics.median(
-            b["cpu"] / a["cpu"] for a, b in zip(self.base, self.ours, strict=True)
-        )
 
 
 PASSING = (
@@ -106,7 +77,7 @@ PEER_ROUNDS = 5
 ASKED_OF_PEERS = ("chat", "chat stream, no format", "responses, not kept", "responses stream")
 
 
-def main(given: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print the table, write the page where that is asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gateway")
     parser.add_argument("--rounds", type=int, default=15)
@@ -114,9 +85,9 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--peers", action="store_true", help="other gateways too")
     parser.add_argument("--page", action="store_true", help="write docs/gateway-speed.md")
     parser.add_argument("--only", default="", help="rows whose name contains this")
-    asked = parser.parse_args(given)
-    cells = [cell for cell in (*PASSING, *REST) if asked.only in cell.name]
-    if not cells or (asked.page and asked.only):
+    args = parser.parse_args(argv)
+    cells = [cell for cell in (*PASSING, *REST) if args.only in cell.name]
+    if not cells or (args.page and args.only):
         parser.error("--only names no row, or the page would lack the others")
     for needed in ("cc", "taskset"):
         if shutil.which(needed) is None:
@@ -129,12 +100,12 @@ def main(given: Sequence[str] | None = None) -> None:
         _more_requests(upstream)
         servers = own_servers(stack, place, upstream)
         memory = {name: server.memory() for name, server in servers.items()}
-        rows = measured(tool, servers, upstream, cells, asked.rounds, asked.seconds)
+        rows = measured(tool, servers, upstream, cells, args.rounds, args.seconds)
         shown = [table(rows), _held(servers, memory)]
-        if asked.peers:
-            shown += _beside(tool, stack, place, upstream, servers["reference"], asked.seconds)
+        if args.peers:
+            shown += _beside(tool, stack, place, upstream, servers["reference"], args.seconds)
     print("\n".join(shown))
-    if asked.page:
+    if args.page:
         (DOCS / "gateway-speed.md").write_text(page(shown), encoding="utf-8")
 
 

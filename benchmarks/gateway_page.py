@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from benchmarks.gateway import Row
-    from benchmarks.gateway_servers import Burst
+from benchmarks.gateway_cells import Row
+from benchmarks.gateway_servers import Burst
 
 _HEAD = """\
 # How fast the gateway is

@@ -142,9 +142,9 @@ async def _count(upstream: Upstream, candidates: list[Candidate]) -> bool:
     upstream.reset()
     for candidate in candidates:
         await candidate.call()
-    asked = upstream.stats()["requests"]
-    print(f"{len(candidates)} calls made {asked} requests (a hidden retry would make more)")
-    return asked == len(candidates)
+    requests = upstream.stats()["requests"]
+    print(f"{len(candidates)} calls made {requests} requests (a hidden retry would make more)")
+    return requests == len(candidates)
 
 
 async def _count_refused(upstream: Upstream, providers: list[OpenAICompat]) -> bool:
@@ -154,9 +154,9 @@ async def _count_refused(upstream: Upstream, providers: list[OpenAICompat]) -> b
     for provider in providers:
         with suppress(ProviderError):
             await provider.complete(Request(**body))  # type: ignore[arg-type]
-    asked = upstream.stats()["requests"]
-    print(f"{len(providers)} refused calls made {asked} requests")
-    return asked == len(providers)
+    requests = upstream.stats()["requests"]
+    print(f"{len(providers)} refused calls made {requests} requests")
+    return requests == len(providers)
 
 
 if __name__ == "__main__":

@@ -14,3 +14,14 @@ class Mutation:
     old: str
     new: str
     tests: tuple[str, ...]
+
+
+def room_rule(room: str, name: str, module: str, old: str, new: str, *tests: str) -> Mutation:
+    """A mutation of a module of one room; `tests` stand in the room's own folder."""
+    return Mutation(
+        f"{room}-{name}",
+        f"structguard/{room}/{module}.py",
+        old,
+        new,
+        tuple(f"tests/{room}/{test}" for test in tests),
+    )

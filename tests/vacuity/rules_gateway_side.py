@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from tests.vacuity.mutation import Mutation
+from functools import partial
 
-_DIR = "structguard/gateway"
+from tests.vacuity.mutation import Mutation, room_rule
 
-
-def _rule(name: str, module: str, old: str, new: str, *tests: str) -> Mutation:
-    return Mutation(
-        f"gateway-{name}",
-        f"{_DIR}/{module}.py",
-        old,
-        new,
-        tuple(f"tests/gateway/{test}" for test in tests),
-    )
-
+_rule = partial(room_rule, "gateway")
 
 MUTATIONS: list[Mutation] = [
     _rule(

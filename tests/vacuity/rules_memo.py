@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from tests.vacuity.mutation import Mutation
+from functools import partial
 
-_DIR = "structguard/memo"
+from tests.vacuity.mutation import Mutation, room_rule
 
-
-def _rule(name: str, module: str, old: str, new: str, *tests: str) -> Mutation:
-    return Mutation(
-        f"memo-{name}",
-        f"{_DIR}/{module}.py",
-        old,
-        new,
-        tuple(f"tests/memo/{test}" for test in tests),
-    )
-
+_rule = partial(room_rule, "memo")
 
 MUTATIONS: list[Mutation] = [
     _rule(
