@@ -60,7 +60,7 @@ class Guard:
         from structguard.memo import open_memo  # noqa: PLC0415  naming `wrap` costs nothing yet
         from structguard.observe import Careful, log_events  # noqa: PLC0415
 
-        self.policy: Policy = Policy() if policy is None else policy
+        self.policy: Policy = _checked_policy(policy)
         self.observer: Observer = log_events if observer is None else Careful(observer)
         self.clock = clock
         self.memo: Memo = open_memo(memo, observer=self.observer, clock=clock, wall=wall)
@@ -79,9 +79,9 @@ class Guard:
             )
             return client
         raise TypeError(
-            f"wrap takes an openai client (OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI), got"
-            f" {type(client).__module__}.{type(client).__qualname__}; for a function that takes"
-            " response_format use structguard.guarded, for another SDK's client Guard.transport()"
+            "wrap takes an openai client (OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI), got"
+            f" {_what(client)}; for a function that takes response_format use structguard.guarded,"
+            " for another SDK's client Guard.transport()"
         )
 
     def guarded(
@@ -163,6 +163,9 @@ class Guard:
 
         `transport` is the inner transport, which sends (None: `httpx2.HTTPTransport()`). It is
         closed together with this one.
+
+        Raises:
+            TypeError: `transport` is not a sync transport.
         """
         from structguard.clients.transport import GuardedTransport  # noqa: PLC0415  needs httpx2
 
@@ -177,7 +180,12 @@ class Guard:
     def async_transport(
         self, transport: httpx2.AsyncBaseTransport | None = None
     ) -> AsyncGuardedTransport:
-        """Return the same as `transport` for an `httpx2.AsyncClient`, on asyncio and trio."""
+        """
+        Return the same as `transport` for an `httpx2.AsyncClient`, on asyncio and trio.
+
+        Raises:
+            TypeError: `transport` is not an async transport.
+        """
         from structguard.clients.transport import AsyncGuardedTransport  # noqa: PLC0415  needs httpx2
 
         return AsyncGuardedTransport(
@@ -284,6 +292,26 @@ def guarded(
     Source: spec guard §2.
     """
     return Guard(memo=memo, policy=policy).guarded(provider, model=model, format=format)
+
+
+def _checked_policy(policy: Policy | None) -> Policy:
+    if policy is None:
+        return Policy()
+    if not isinstance(policy, Policy):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"policy must be a Policy, such as Policy(mode='observe'), got {policy!r}")
+    return policy
+
+
+def _what(client: object) -> str:
+    """What somebody passed for a client: its class, told apart from a class itself."""
+    if isinstance(client, type):
+        return f"the class {client.__qualname__} itself: create a client first"
+    kind = type(client)
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
 
 
 def _is_openai(client: object) -> bool:

@@ -45,6 +45,15 @@ _DRAIN = 0.05  # seconds granted to the end of a stream that told of an error
 _CLOSING = 1.0  # seconds granted to closing a response
 
 
+def _check(transport: object, sends: str, example: str) -> None:
+    """A client, a URL or the other kind of transport would only fail at the first request."""
+    if transport is not None and not hasattr(transport, sends):
+        raise TypeError(
+            f"a transport with {sends} is needed, such as {example}(), got"
+            f" {type(transport).__module__}.{type(transport).__qualname__}"
+        )
+
+
 class GuardedTransport(httpx2.BaseTransport):
     """
     Guards what is sent through `transport` (None: `httpx2.HTTPTransport()`), which it owns.
@@ -61,6 +70,7 @@ class GuardedTransport(httpx2.BaseTransport):
         observer: Observer,
         clock: Clock,
     ) -> None:
+        _check(transport, "handle_request", "httpx2.HTTPTransport")
         self._inner = httpx2.HTTPTransport() if transport is None else transport
         self._memo, self._policy, self._observer, self._clock = memo, policy, observer, clock
 
@@ -153,6 +163,7 @@ class AsyncGuardedTransport(httpx2.AsyncBaseTransport):
         observer: Observer,
         clock: Clock,
     ) -> None:
+        _check(transport, "handle_async_request", "httpx2.AsyncHTTPTransport")
         self._inner = httpx2.AsyncHTTPTransport() if transport is None else transport
         self._memo, self._policy, self._observer, self._clock = memo, policy, observer, clock
 

@@ -60,7 +60,14 @@ def open_memo(
 
             return _shared(str(url), lambda: RedisStore(str(url)), observer, wall, clock)
         case _:
-            raise ValueError(f"a memo URL is {_ACCEPTED}, got {redact(str(url))!r}")
+            raise ValueError(f"a memo URL is {_ACCEPTED}, got {redact(str(url))!r}{_meant(url)}")
+
+
+def _meant(url: object) -> str:
+    """What to write instead, where a bare path was given."""
+    path = str(url)
+    is_path = isinstance(url, os.PathLike) or (":" not in path and path.startswith(("/", "~", ".")))
+    return f"; did you mean 'disk:{path}'?" if is_path else ""
 
 
 def default_directory() -> Path:

@@ -157,7 +157,7 @@ def _trouble(
             ask = f", request id {event.request_id}" if event.request_id else ""
             user = f", user {event.user}" if event.user else ""
             return level, (
-                f"{event.provider} {event.model} {event.operation} failed: {event.kind.value}"
+                f"{event.provider} {event.model or 'no model'} {event.operation} failed: {event.kind.value}"
                 f"{' (retryable)' if event.retryable else ''}: {event.message}{ask}{user}"
             )
         case ev.SubcallFailing():

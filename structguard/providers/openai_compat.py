@@ -198,6 +198,12 @@ def _checked_models(
     models: Mapping[str, ModelOptions], endpoints: Endpoints, explicit: Api | None
 ) -> Mapping[str, ModelOptions]:
     """Refuse what would fail at the first call: an unknown API, a Responses URL nobody can derive."""
+    for name, options in models.items():
+        if not isinstance(options, ModelOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f"models[{name!r}] must be ModelOptions, such as ModelOptions(api='responses'), got"
+                f" {options!r}"
+            )
     apis = [checked_api(options.api, f"api of model {name!r}") for name, options in models.items()]
     if "responses" in (explicit, *apis):
         endpoints.url("responses", "model")

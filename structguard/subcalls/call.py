@@ -151,6 +151,11 @@ class Subcall(Generic[P, T, D]):
         args: tuple[object, ...],
         kwargs: Mapping[str, object],
     ) -> Outcome[T, D]:
+        if not hasattr(provider, "complete"):
+            raise TypeError(
+                "the first argument of a sub-call is a provider or a chain, an object with complete,"
+                f" got {type(provider).__qualname__}"
+            )
         began = self.options.clock()
         outcome: Outcome[T, D] | None = None
         flown = session if self.options.abort else None

@@ -138,8 +138,8 @@ class Script:
         number = len(self.requests)
         if number > len(self.outcomes):
             raise ScriptOver(
-                f"{self.id!r} was asked {number} times and has {len(self.outcomes)} outcomes to play;"
-                f" the last request asked for {request.model or 'no model'!r}, format"
+                f"{self.id!r} got request number {number} and has {len(self.outcomes)} outcomes to"
+                f" play; the request asked for {request.model or 'no model'!r}, format"
                 f" {_sent_format(request) or 'none'}"
             )
         outcome = self.outcomes[number - 1]

@@ -98,6 +98,8 @@ class Request:
     def __post_init__(self) -> None:
         if isinstance(self.messages, str | bytes | Mapping):
             raise TypeError("messages must be a list of messages, not one message")
+        if not hasattr(self.messages, "__iter__"):
+            raise TypeError(f"messages must be a list of messages, got {self.messages!r}")
         object.__setattr__(
             self, "messages", tuple(Message.of(message) for message in self.messages)
         )

@@ -6,7 +6,9 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import httpx2
 import pytest
+from openai import OpenAI
 
 import structguard as sg
 from structguard.cli import main
@@ -37,6 +39,23 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: sg.Guard("redis://"), r"redis://HOST\[:PORT\]\[/DB\] or rediss://…; this one names"),
     (lambda: sg.Guard("sqlite:x"), "'disk:PATH', 'disk:' .* got 'sqlite:x'"),
     (lambda: sg.wrap(object()), "structguard.guarded, for another SDK's client Guard.transport"),
+    (lambda: sg.Guard("~/.cache/app"), "did you mean 'disk:~/.cache/app'"),
+    (
+        lambda: sg.Guard(policy="off"),
+        r"must be a Policy, such as Policy\(mode='observe'\), got 'off'",
+    ),  # type: ignore[arg-type]
+    (lambda: sg.wrap(OpenAI), "got the class OpenAI itself: create a client first"),
+    (lambda: sg.wrap(None), "got NoneType; for a function"),
+    (
+        lambda: sg.Guard(memo="memory:").transport(OpenAI),
+        "a transport with handle_request is needed",
+    ),  # type: ignore[arg-type]
+    (
+        lambda: sg.Guard(memo="memory:").async_transport(httpx2.HTTPTransport()),  # type: ignore[arg-type]
+        "a transport with handle_async_request is needed",
+    ),
+    (lambda: compat("http://x/v1", models={"m": "chat"}), r"models\['m'\] must be ModelOptions"),
+    (lambda: ask(messages=7), "messages must be a list of messages, got 7"),
     (lambda: sg.Policy(mode="observ"), "'guard', 'observe', 'off', got 'observ'"),  # type: ignore[arg-type]
 ]
 
@@ -118,3 +137,13 @@ def test_a_file_that_is_not_there_is_named_without_a_number(
     assert main(command) == 2
     told = f"structguard {command[0]}: gone.txt: No such file or directory\n"
     assert capsys.readouterr().err == told
+
+
+async def test_a_sub_call_of_something_that_is_no_provider_says_what_it_wants() -> None:
+    @sg.subcall()
+    def rewrite(message: str) -> list[dict[str, object]]:
+        return [{"role": "user", "content": message}]
+
+    client: Any = object()
+    with pytest.raises(TypeError, match=r"is a provider or a chain, .* got object"):
+        await rewrite(client, "hi")

@@ -157,7 +157,7 @@ async def test_running_out_says_what_was_asked() -> None:
     script = Script(["one"], id="s")
     await script.complete(PLAIN)
     with pytest.raises(
-        ScriptOver, match=r"'s' was asked 2 times and has 1 outcomes.*format json_schema"
+        ScriptOver, match=r"'s' got request number 2 and has 1 outcomes.*format json_schema"
     ):
         await script.complete(ASKED)
 
