@@ -20,6 +20,7 @@ ask: Any = sg.Request  # the mistakes are what the type checkers would find
 compat: Any = sg.OpenAICompat
 chain: Any = sg.FallbackChain
 detect: Any = sg.detect_refusal
+guard: Any = sg.Guard
 SAID = [{"role": "user", "content": "hi"}]
 MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: compat("http://x/v1", apikey="k"), "no argument 'apikey'; did you mean 'api_key'"),
@@ -41,17 +42,17 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: sg.wrap(object()), "structguard.guarded, for another SDK's client Guard.transport"),
     (lambda: sg.Guard("~/.cache/app"), "did you mean 'disk:~/.cache/app'"),
     (
-        lambda: sg.Guard(policy="off"),
+        lambda: guard(policy="off"),
         r"must be a Policy, such as Policy\(mode='observe'\), got 'off'",
-    ),  # type: ignore[arg-type]
+    ),
     (lambda: sg.wrap(OpenAI), "got the class OpenAI itself: create a client first"),
     (lambda: sg.wrap(None), "got NoneType; for a function"),
     (
-        lambda: sg.Guard(memo="memory:").transport(OpenAI),
+        lambda: guard(memo="memory:").transport(OpenAI),
         "a transport with handle_request is needed",
-    ),  # type: ignore[arg-type]
+    ),
     (
-        lambda: sg.Guard(memo="memory:").async_transport(httpx2.HTTPTransport()),  # type: ignore[arg-type]
+        lambda: guard(memo="memory:").async_transport(httpx2.HTTPTransport()),
         "a transport with handle_async_request is needed",
     ),
     (lambda: compat("http://x/v1", models={"m": "chat"}), r"models\['m'\] must be ModelOptions"),
