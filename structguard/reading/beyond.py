@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from structguard.reading.cursor import Cursor
 from structguard.reading.lookahead import COMMAS, QUOTED_KEY, closer_run, skip
 from structguard.reading.marks import MARK
+from structguard.reading.string_state import Text
 
 _LATER_END = re.compile(
     r"[\"'][^\n]{0,200}?\"\s{0,9}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]\s]{1,40}\Z)"
@@ -18,15 +18,19 @@ _LATER_END = re.compile(
 _OVER = re.compile(r"[ \t]{0,9};?[ \t]{0,9}(?:\n|" + MARK.pattern + ")")
 
 
-def before_wrong_closers(cursor: Cursor, after: int, *, inner: bool) -> bool:
+def before_wrong_closers(string: Text, after: int) -> bool:
     """
     `{"a": "x"]`: the bracket closes nothing, but then the text ends or the next member comes.
 
-    Where there were no quotes inside, another line or a mark behind as many brackets is enough.
+    Where there were no quotes inside, another line or a mark behind as many brackets is enough. A
+    round bracket may be the text's own, unless the string has opened none.
     """
+    cursor, inner = string.cursor, string.inner
     text, end = cursor.text, cursor.end
     closers, position = closer_run(text, after, end)
-    if not 0 < len(closers) <= len(cursor.stack) or ")" in closers or cursor.holds(closers[0]):
+    if not 0 < len(closers) <= len(cursor.stack) or cursor.holds(closers[0]):
+        return False
+    if ")" in closers and (inner or any("(" in part for part in string.parts)):
         return False
     ended = position
     position = skip(text, position, end)

@@ -1,31 +1,34 @@
 """
 Which of the candidates is the answer: the schema decides.
 
-fits > no unknown keys > fenced > not unwrapped > strict > not coerced > whole; equal values
-collapse, different ones are reported. Nothing that does not fit is ever taken.
+fits > not taken back by the words around it > no unknown keys > fenced > not unwrapped > strict >
+not coerced > whole; equal values collapse, different ones are reported. Nothing that does not fit
+is ever taken.
 Source: spec parse, steps 7 and 8.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 import structguard.schema as schemas
 from structguard.errors import Attempt
-from structguard.reading.convert import convert
+from structguard.reading.fitting import builds, fitted
+from structguard.reading.listing import listed
 from structguard.reading.placeholders import is_placeholder, is_schema
+from structguard.reading.said import declines, mark_examples, mark_retracted
 from structguard.reading.shapes import shapes
 from structguard.reading.spelling import as_written
 from structguard.reading.target import Target
 from structguard.reading.values import Candidate
-from structguard.types import as_mapping, as_sequence
 
 ECHO: Final = "it is the schema itself"
 PLACEHOLDER: Final = "it holds only placeholders"
 NO_KEY: Final = "it has no key the schema names"
 FOOTNOTE: Final = "numbers in brackets inside a sentence"
+EXAMPLE: Final = "an example, in a text that declines or asks"
 _CALLBACK = re.compile(r"\s*[\w$.]+\s*\(\s*")
 _JUDGED: Final = 200  # candidates that are put to the validator
 _SHOWN: Final = 20  # alternatives reported
@@ -53,6 +56,7 @@ def choose(
     choice = Choice()
     rejected: list[Candidate] = []
     judged = 0
+    mark_examples(candidates[: _JUDGED + 1] if len(candidates) > 1 else (), text)
     for candidate in candidates:
         why = _refusal(candidate, target, text)
         if why:
@@ -71,18 +75,32 @@ def choose(
         else:
             choice.fitting.append(fit)
     if target is not None:
-        _listed(choice, candidates, target, coerce=coerce)
+        choice.fitting[:] = listed(choice.fitting, candidates, target, text, coerce=coerce)
         for candidate in rejected:
             choice.refuse(candidate, _misfit(candidate, target))
         choice.fitting[:] = _as_written(choice.fitting, target, text)
+    _heed_words(choice, text)
     choice.fitting.sort(key=lambda c: _rank(c, target, text), reverse=True)
     return choice
+
+
+def _heed_words(choice: Choice, text: str) -> None:
+    """What the words around the values say: examples of a text that declines are no answer."""
+    fitting = choice.fitting
+    if len(fitting) == 1 and fitting[0].span[0] > 0:
+        mark_examples(fitting, text)
+    if fitting and all(c.example for c in fitting) and declines(text, fitting):
+        for candidate in fitting:
+            choice.refuse(candidate, EXAMPLE)
+        fitting.clear()
+    if len(fitting) > 1:
+        mark_retracted(fitting, text)
 
 
 def _as_written(fitting: list[Candidate], target: Target, text: str) -> list[Candidate]:
     """Those whose numbers that became strings fit in the spelling of the text."""
     written = (as_written(candidate, text) for candidate in fitting)
-    return [c for c in written if c is not None and (not c.coercions or _builds(c.value, target))]
+    return [c for c in written if c is not None and (not c.coercions or builds(c.value, target))]
 
 
 def _is_footnote(candidate: Candidate, fit: Candidate, text: str) -> bool:
@@ -158,91 +176,8 @@ def _stands_out(candidate: Candidate, text: str) -> bool:
     return candidate.fenced or not before or before.endswith("*/") or before[-1] in "\n:>`=;\uff1a"
 
 
-def fitted(candidate: Candidate, target: Target, *, coerce: bool) -> Candidate | None:
-    """The candidate in the shape that fits, or None."""
-    plain = _as_it_is(candidate, target, coerce=coerce)
-    if plain is not None and target.shares_a_key(plain.value):
-        return plain
-    for value in shapes(candidate.value, target):
-        inner = _as_it_is(replace(candidate, value=value, unwrapped=True), target, coerce=coerce)
-        wrapped = as_sequence(candidate.value) is not None and as_mapping(value) is not None
-        if inner is None or (wrapped and not _may_wrap(candidate)):
-            continue
-        if target.shares_a_key(inner.value):
-            return inner
-    return plain
-
-
-def _may_wrap(candidate: Candidate) -> bool:
-    """A list in prose may be a footnote; it is wrapped when it stands alone or holds objects."""
-    values = as_sequence(candidate.value) or ()
-    return candidate.whole or candidate.fenced or any(as_mapping(v) is not None for v in values)
-
-
-def _as_it_is(candidate: Candidate, target: Target, *, coerce: bool) -> Candidate | None:
-    if _builds(candidate.value, target):
-        return candidate
-    value, coercions = convert(candidate.value, target, coerce=coerce)
-    if coercions and _builds(value, target):
-        return replace(candidate, value=value, coercions=[*candidate.coercions, *coercions])
-    return None
-
-
-def _builds(value: object, target: Target) -> bool:
-    return target.validator.is_valid(value) and target.builds(value)
-
-
-def _listed(choice: Choice, candidates: list[Candidate], target: Target, *, coerce: bool) -> None:
-    """An array schema, or a one-array object, and several objects that fit its items: the list."""
-    if choice.fitting and not all(c.coercions or c.unwrapped for c in choice.fitting):
-        return
-    objects = [c for c in candidates if isinstance(c.value, dict) and not c.guessed]
-    if len(objects) < 2 or target.types is None or "array" not in target.types:
-        return
-    kept = _fitting_items(objects, target, coerce=coerce)
-    if len(kept) < 2:
-        return
-    first, last = kept[0].span, kept[-1].span
-    between = [c for c in objects if first <= c.span <= last]
-    choice.fitting[:] = [c for c in choice.fitting if not isinstance(c.value, list)]
-    if len(kept) < len(between) or not target.validator.is_valid([c.value for c in kept]):
-        return  # one that does not fit stands among them: a list without it would be a lie
-    choice.fitting[:] = [_list_of(kept)]
-
-
-def _list_of(kept: list[Candidate]) -> Candidate:
-    return Candidate(
-        [c.value for c in kept],
-        (kept[0].span[0], kept[-1].span[1]),
-        "concatenated",
-        repairs=[note for c in kept for note in c.repairs][:500],
-        warnings=[w for c in kept for w in c.warnings][:20],
-        complete=all(c.complete for c in kept),
-        coercions=[
-            ((index, *path), old, new)
-            for index, c in enumerate(kept)
-            for path, old, new in c.coercions
-        ],
-    )
-
-
-def _fitting_items(objects: list[Candidate], target: Target, *, coerce: bool) -> list[Candidate]:
-    """Those of the objects that may be items of the array, converted."""
-    kept: list[Candidate] = []
-    for index, candidate in enumerate(objects):
-        if index - len(kept) > _JUDGED:
-            break
-        for value in (candidate.value, *shapes(candidate.value, target)):
-            fit = _as_it_is(replace(candidate, value=[value]), target, coerce=coerce)
-            items = as_sequence(fit.value) if fit is not None else None
-            if fit is not None and items:
-                coercions = [(path[1:], old, new) for path, old, new in fit.coercions]
-                kept.append(replace(fit, value=items[0], coercions=coercions))
-                break
-    return kept
-
-
 CRITERIA: Final = (
+    "the words around it take it back, or call it an example",
     "it has keys the schema does not name",
     "it does not open a code fence",
     "it had to be unwrapped",
@@ -263,6 +198,7 @@ def why_lost(candidate: Candidate, winner: Candidate, target: Target | None, tex
 def _rank(candidate: Candidate, target: Target | None, text: str) -> tuple[bool, ...]:
     unknown = target is not None and target.unknown(candidate.value) > 0
     return (
+        not (candidate.retracted or candidate.example),
         not unknown,
         candidate.fenced,
         not candidate.unwrapped,

@@ -27,6 +27,9 @@ def close(cursor: Cursor) -> None:
         cursor.note("missing opener", frame.start)
     if not cursor.stack:
         return
+    if frame.called and not frame.named and cursor.last_bare and len(frame.items) == 1:
+        cursor.note("words left out", frame.start)  # a remark: (and so on)
+        frame.items[0] = MISSING
     finish_value(cursor, frame.value)
 
 

@@ -15,7 +15,6 @@ from structguard.reading.beyond import runs_on
 from structguard.reading.cursor import Cursor
 from structguard.reading.lookahead import (
     BARE_KEY,
-    BLANK,
     CLOSERS,
     COLONS,
     COMMAS,
@@ -88,7 +87,7 @@ def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False
     says that there were quotes inside: then a lost comma or a lost bracket is not assumed.
     """
     text, end = cursor.text, cursor.end
-    position = BLANK.match(text, after, end).end()  # type: ignore[union-attr]
+    position = blank(text, after, end)
     if position < end and text[position] in "/#\\;":
         settled = _at_mark(cursor, after, position, inner=inner)
         if settled is not None:

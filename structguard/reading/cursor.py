@@ -104,6 +104,7 @@ class Cursor:
     quoted: int = 0  # strings in quotes, and numbers and literals as values
     bare: int = 0  # unquoted text taken as a string
     doubled: bool = False  # its keys are in doubled quotes: ""key""
+    raw: bool = False  # the string that begins here has Python's prefix r
     last_bare: bool = False  # the value read last was unquoted words
     looks: int = 0  # quotes that were judged
     endless: int = 0  # strings that would have run to the end

@@ -7,8 +7,10 @@ passed over: content blocks, the inside of misfits, members without braces. Sour
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from html import unescape
 from typing import Final
 
 from structguard.errors import Attempt
@@ -25,6 +27,7 @@ from structguard.reading.target import Target
 from structguard.reading.values import Candidate
 
 _NOISE: Final = 500  # repairs from which on nothing sensible is inside
+_ENTITIES = re.compile(r"[{\[]\s{0,80}(?:[{\[]\s{0,80})?&(?:quot|#34|#x22|#39|apos);")
 _INNER: Final = 8  # misfits whose inside is scanned once more
 
 
@@ -58,7 +61,7 @@ def weighed(job: Job, fault: str) -> tuple[Found, Choice]:
 def decided(job: Job, found: Found) -> Choice:
     """Steps 7 and 8: the schema chooses; where nothing fits, what was left out is tried."""
     choice = _chosen(job, found.candidates)
-    for more in (_blocks, _inside, _lost):
+    for more in (_blocks, _inside, _lost, _entities):
         if choice.fitting:
             break
         candidates = more(job, found)
@@ -164,6 +167,18 @@ def _inside(job: Job, found: Found) -> list[Candidate]:
     for candidate in swallowed[:_INNER]:
         scanner.scan(Region(candidate.span[0] + 1, candidate.span[1]))
     return scanner.found.candidates
+
+
+def _entities(job: Job, _found: Found) -> list[Candidate]:
+    """Quotes written as HTML writes them: `{&quot;name&quot;: &quot;Ada&quot;}`."""
+    quoted = _ENTITIES.search(job.text) if "&" in job.text and not job.nested else None
+    if quoted is None:
+        return []
+    candidates = _scanned(replace(job, text=unescape(job.text), nested=True)).candidates
+    for candidate in candidates:
+        candidate.span = (quoted.start(), len(job.text))
+        candidate.repairs = [("HTML entities", quoted.start())]
+    return candidates
 
 
 def _lost(job: Job, _found: Found) -> list[Candidate]:

@@ -22,6 +22,11 @@ _HEADER = re.compile(
 )
 _MESSAGE_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
 _OPENER = re.compile(r"[{\[]")
+# Servers that strip the tokens leave the words: analysisWe need…assistantfinal{…}
+_STRIPPED = re.compile(r"\s*(?:assistant)?(?:analysis|commentary)(?=[A-Z\"'])")
+_STRIPPED_FINAL = re.compile(
+    r"assistant\s{0,3}(?:final|commentary(?: to=[\w.]{1,80})?)\s{0,3}(?:json|code)?"
+)
 _TRIES: Final = 20  # strict reads that may fail; each is linear
 
 
@@ -41,7 +46,7 @@ def regions(text: str) -> tuple[list[Region], bool]:
     none whatever is not `analysis`.
     """
     if "<|channel|>" not in text:
-        return [Region(0, len(text))], False
+        return _stripped(text)
     finals: list[Region] = []
     others: list[Region] = []
     reasoned = False
@@ -53,6 +58,14 @@ def regions(text: str) -> tuple[list[Region], bool]:
         else:
             others.append(region)
     return finals[-1:] or others, reasoned
+
+
+def _stripped(text: str) -> tuple[list[Region], bool]:
+    """As `regions`, for an answer without tokens: behind the last header, if it opens as analysis."""
+    if _STRIPPED.match(text) is None:
+        return [Region(0, len(text))], False
+    last = [found.end() for found in _STRIPPED_FINAL.finditer(text)][-1:]
+    return [Region(start, len(text)) for start in last], True
 
 
 def _messages(text: str) -> Iterator[tuple[str, Region]]:

@@ -16,6 +16,8 @@ _KEY: Final = 120  # longest quoted key that look-ahead recognises
 
 # White space; the mark of a Markdown quote begins its lines.
 BLANK = re.compile(rf"(?:[{SPACE}]++|(?<=\n)>)*+")
+# The blank and the line end of a byte-level tokenizer, where they leaked.
+_LEAKED = re.compile(rf"(?:[{SPACE}]|[\u0120\u010a](?=[\u0120\u010a\W\d]|true|false|null))++")
 # Line ends written as escapes, between the parts of a value: {\n "a": 1\n}.
 _WRITTEN = re.compile(r"(?:\\[nrt]\s{0,80}){1,8}(?=[\"'\[\]{}]|```|\Z)")
 # In a text of one line a comment ends before a bracket or the next key.
@@ -91,7 +93,14 @@ TAIL = re.compile(rf"[{SPACE}}}\])]*\Z")
 def blank(text: str, position: int, end: int) -> int:
     """The first position at or after `position` that is not white space."""
     found = BLANK.match(text, position, end)
-    return found.end() if found else position
+    after = found.end() if found else position
+    if (
+        after < end
+        and text[after] in "\u0120\u010a"
+        and (leaked := _LEAKED.match(text, after, end))
+    ):
+        return leaked.end()
+    return after
 
 
 def blank_before(text: str, position: int) -> str:

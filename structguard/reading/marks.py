@@ -9,12 +9,26 @@ open models (DeepSeek, Qwen, GLM, Kimi, Mistral, Llama, gpt-oss).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-_THINK: Final = r"(?:think|thinking|thought|thoughts|reasoning|reason|reflection|scratchpad|analysis|seed:think|mm:think)"
-REASONING_OPEN = re.compile(rf"<{_THINK}(?:\s[^<>]{{0,80}})?>|\[THINK\]|◁think▷", re.IGNORECASE)
-REASONING_CLOSE = re.compile(rf"</{_THINK}\s*>|\[/THINK\]|◁/think▷", re.IGNORECASE)
+_THINK: Final = (
+    r"(?:think|thinking|thoughts?|reasoning|reason|rationale|reflection|scratch_?pad|analysis"
+    r"|chain_of_thought|thought_process|inner_thoughts?|(?:internal_)?monologue|draft"
+    r"|seed:think|mm:think)"
+)
+# Tokens of reasoning: Cohere's, OpenThinker's, Apertus's, those of Gemma's medical models, …
+_OPEN: Final = (
+    rf"<{_THINK}(?:\s[^<>]{{0,80}})?>|\[THINK\]|◁think▷|<unused94>"
+    r"|<\|(?:start_?(?:of_?)?|begin_?(?:of_?)?)?(?:think|thinking|thought|reasoning)(?:_start|_begin)?\|>"
+    r"|<\|inner_prefix\|>"
+)
+_CLOSE: Final = (
+    rf"</{_THINK}\s*>|\[/THINK\]|◁/think▷|<unused95>"
+    r"|<\|(?:end_?(?:of_?)?|/)(?:think|thinking|thought|reasoning)\|>"
+    r"|<\|(?:think|thinking|thought|reasoning)_end\|>|<\|inner_suffix\|>"
+)
+REASONING_OPEN = re.compile(_OPEN, re.IGNORECASE)
+REASONING_CLOSE = re.compile(_CLOSE, re.IGNORECASE)
 
 SEPARATOR: Final = (
     r"<\|[A-Za-z][\w ]{0,40}\|?>"  # <|im_end|>, <|python_tag|>, <|tool_call_begin|>
@@ -23,14 +37,16 @@ SEPARATOR: Final = (
     r"|</?(?:[\w-]{1,20}:)?(?:tool_calls?|function_calls?|functioncall|invoke|function|parameters?"
     r"|arg_key|arg_value|answer|output|result|response|json|final|final_answer|tool_code)"
     r"(?:[=\s][^<>\n]{0,120})?>"
-    r"|</?s>|<(?:start|end)_of_turn>|<eos>|<bos>"
+    r"|</?s>|<(?:start|end)_of_turn>|<eos>|<bos>|<unused\d{1,4}>"
 )
 MARK = re.compile(SEPARATOR + rf"|</?{_THINK}\s*>|\[/?THINK\]", re.IGNORECASE)
 FENCE = re.compile(r"(?<!`)(`{2,})(?!`)[ \t]*([A-Za-z][\w+#.-]{0,15})?")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+_OPENERS: Final = "{[\uff5b\uff3b"
+
+
+class Event(NamedTuple):
     """Something between values: its kind, where it begins and ends, and the fence's language."""
 
     kind: str  # opener · fence · reasoning · closer · separator
@@ -39,23 +55,30 @@ class Event:
     language: str = ""
 
 
-_TAG_OR_OPENER = re.compile(
-    rf"(?P<separator>{SEPARATOR})"
-    rf"|(?P<reasoning><{_THINK}(?:\s[^<>]{{0,80}})?>|\[THINK\]|◁think▷)"
-    rf"|(?P<closer></{_THINK}\s*>|\[/THINK\]|◁/think▷)"
-    r"|(?P<fence>(?<!`)`{2,}(?!`)[ \t]*(?P<language>[A-Za-z][\w+#.-]{0,15}(?![\w{\[\"]))?)"
-    r"|(?P<opener>[{\[\uff5b\uff3b])",
+# What a mark or an opener begins with: found far faster than the marks themselves.
+_FIRST = re.compile("[<{\\[`\u25c1\uff5b\uff3b]")
+_MARK = re.compile(
+    rf"(?P<reasoning>{_OPEN})"
+    rf"|(?P<closer>{_CLOSE})"
+    rf"|(?P<separator>{SEPARATOR})"
+    r"|(?P<fence>(?<!`)`{2,}(?!`)[ \t]*(?P<language>[A-Za-z][\w+#.-]{0,15}(?![\w{\[\"]))?)",
     re.IGNORECASE,
 )
 
 
 def next_event(text: str, start: int, end: int) -> Event | None:
     """The first mark or opener at or after `start`, before `end`."""
-    found = _TAG_OR_OPENER.search(text, start, end)
-    if found is None or found.lastgroup is None:
-        return None
-    kind = "fence" if found.lastgroup == "language" else found.lastgroup
-    return Event(kind, found.start(), found.end(), (found.group("language") or "").lower())
+    while (first := _FIRST.search(text, start, end)) is not None:
+        at = first.start()
+        char, start = text[at], at + 1
+        is_tag = char in "<`\u25c1" or (char == "[" and text[at + 1 : at + 2].isalpha())
+        found = _MARK.match(text, at, end) if is_tag or text.startswith("[/", at) else None
+        if found is not None and found.lastgroup is not None:
+            kind = "fence" if found.lastgroup == "language" else found.lastgroup
+            return Event(kind, at, found.end(), (found.group("language") or "").lower())
+        if char in _OPENERS:
+            return Event("opener", at, at + 1)
+    return None
 
 
 def without_reasoning(text: str) -> str:

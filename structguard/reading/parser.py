@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from structguard.errors import ParseError, ParseReason
-from structguard.reading.choose import Choice, alternatives, fitted
+from structguard.reading.choose import Choice, alternatives
 from structguard.reading.finding import Job, decided, restore, weighed
+from structguard.reading.fitting import fitted
 from structguard.reading.harmony import regions
 from structguard.reading.latex import latex_warning
 from structguard.reading.marks import without_reasoning

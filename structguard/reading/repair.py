@@ -183,6 +183,7 @@ def _prefixed(cursor: Cursor) -> bool:
     if prefix is None:
         return False
     cursor.note("string prefix", cursor.position)
+    cursor.raw = "r" in prefix.group().lower()
     cursor.position = prefix.end()
     return True
 

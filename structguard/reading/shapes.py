@@ -2,7 +2,8 @@
 Other shapes of one answer: a wrapper around the value, or the wrapper that is missing.
 
 One level only, always reported: a single key, `parameters`/`arguments` of a call, content blocks, a
-list of one; an array put under the one array property. Source: spec parse, step 8.
+list of one, the schema's own `properties` filled with values; an array put under the one array
+property. Source: spec parse, step 8.
 """
 
 from __future__ import annotations
@@ -14,9 +15,20 @@ from structguard.reading.strict import NotStrict, strict
 from structguard.reading.target import Target
 from structguard.types import as_mapping, as_sequence, as_text
 
-_ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
+_ARGUMENTS: Final = (
+    "arguments",
+    "parameters",
+    "args",
+    "input",
+    "kwargs",
+    "action_input",
+    "tool_input",
+)
 _ANSWERS: Final = frozenset({"answer", "result", "value", "output", "response", "final_answer"})
 _CALLS: Final = ("function", "function_call", "tool_call")
+_SCHEMA_WORDS: Final = frozenset({"type", "required", "title", "description", "$schema", "$defs",
+                                  "additionalProperties"})  # fmt: skip
+_THOUGHTS: Final = ("thinking", "redacted_thinking", "reasoning")
 _NAMES: Final = ("name", "function", "tool", "tool_name", "action", "type", "id", "recipient_name",
                  "function_name")  # fmt: skip
 
@@ -41,6 +53,8 @@ def shapes(value: object, target: Target) -> Iterator[object]:
 
 def _unwrapped(mapping: Mapping[str, object]) -> Iterator[object]:
     yield from _arguments(mapping)
+    if "properties" in mapping and mapping.keys() - {"properties"} <= _SCHEMA_WORDS:
+        yield mapping["properties"]  # the schema's shape, filled with values
     if len(mapping) == 1:
         key, value = next(iter(mapping.items()))
         if not isinstance(value, str | int | float | None) or key.lower() in _ANSWERS:
@@ -92,12 +106,12 @@ def block_text(value: object) -> str | None:
     if mapping is not None and "content" in mapping and "role" in mapping:
         content = mapping["content"]
         return content if isinstance(content, str) else block_text(content)
-    blocks = as_sequence(value) or [value]
+    blocks = [as_mapping(block) or {} for block in as_sequence(value) or [value]]
+    said = [block for block in blocks if block.get("type") not in _THOUGHTS]
     texts = [
         text
-        for block in blocks
-        if (part := as_mapping(block)) is not None
-        and part.get("type") in ("text", "output_text")
-        and (text := as_text(part.get("text"))) is not None
+        for block in said
+        if block.get("type") in ("text", "output_text")
+        and (text := as_text(block.get("text"))) is not None
     ]
-    return "".join(texts) if texts and len(texts) == len(blocks) else None
+    return "".join(texts) if texts and len(texts) == len(said) else None

@@ -19,6 +19,8 @@ _LATEX = re.compile(
     r"frac|forall|beta|bar|begin|binom|big|boldsymbol|bmod|theta|times|text|tau|tan|tilde|to\b"
     r"|triangle|nabla|neq|nu\b|ne\b|not|right|rho|rm\b|rightarrow|rangle|langle"
 )
+# A drive and its folders; what has an ending is a file, behind which a line may end.
+_PATH = re.compile(r"[A-Za-z]:(?:\\[^\\\n\"*?<>|:.]{0,80})+")
 
 
 def escape(text: Text, at: int) -> int:
@@ -67,7 +69,7 @@ def _single_escape(text: Text, after: int) -> int:
             text.cursor.note("invalid escape", after - 1)
         return after + 1
     if _is_known(text, after):
-        if char in "bf" or _LATEX.match(source, after, end):
+        if _is_doubtful(text, after):
             text.controls.append((len(text.parts), "\\" + char))
         text.parts.append(_ESCAPES[char])
         return after + 1
@@ -92,9 +94,16 @@ def _is_known(text: Text, after: int) -> bool:
     char = text.cursor.text[after]
     if char not in _ESCAPES:
         return False
-    return not text.wild or not (
-        char in "bf" or _LATEX.match(text.cursor.text, after, text.cursor.end)
-    )
+    return not text.wild or not _is_doubtful(text, after)
+
+
+def _is_doubtful(text: Text, after: int) -> bool:
+    """Whether what looks like an escape may be a letter: of LaTeX, or of a path from its drive on."""
+    source = text.cursor.text
+    if source[after] in "bf" or _LATEX.match(source, after, text.cursor.end):
+        return True
+    drive = source.rfind(":\\", max(text.start, after - 200), after)
+    return drive > text.start - 1 and _PATH.fullmatch(source, drive - 1, after - 1) is not None
 
 
 def _unicode(text: Text, code: re.Match[str]) -> int:

@@ -28,6 +28,7 @@ class Text:
     escaped: bool = False  # its opening quote was escaped, so its closing one is
     over_escaped: bool = False
     wild: bool = False  # it holds escapes JSON does not know, as unescaped LaTeX does
+    raw: bool = False  # Python's r"text": a backslash is a backslash
     inner: bool = False  # it holds unescaped quotes
     strict_nesting: bool = True
     doubled: bool = False  # it began with two quotes: ""text""

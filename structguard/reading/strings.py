@@ -75,6 +75,7 @@ def read_string(cursor: Cursor, *, is_key: bool) -> object:
             return closed
     strictly = cursor.endless < _ENDLESS
     text = Text(cursor, quote, start + 1, is_key, escaped=escaped, strict_nesting=strictly)
+    text.raw, cursor.raw = cursor.raw, False
     found = _read(text)
     if found is None and text.nested:
         cursor.endless += 1
@@ -121,7 +122,10 @@ def _read(text: Text) -> str | None:
         at = stop.start()
         if at > position:
             text.add(source[position:at])
-        if source[at] == "\\":
+        if source[at] == "\\" and text.raw:
+            text.add(source[at : at + 2])
+            position = at + 2
+        elif source[at] == "\\":
             position = escape(text, at)
         elif at > text.start and (inside := _INSIDE.match(source, at, end)):
             text.inner = True
@@ -193,9 +197,7 @@ def _closes(text: Text, char: str, after: int) -> bool:
     ):
         return False
     return closes_value(text.cursor, after, nested=text.nested, inner=text.inner) or (
-        text.brackets <= 0
-        and not text.nested
-        and before_wrong_closers(text.cursor, after, inner=text.inner)
+        text.brackets <= 0 and not text.nested and before_wrong_closers(text, after)
     )
 
 

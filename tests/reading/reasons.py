@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 REASONS: Mapping[str, str] = {
-    'Of several values that fit equally the first is taken, and the others are alternatives: words such as "corrected" are not read.': "o696",
     "JSON5 knows no comment that begins with two hyphens.": "o557",
     "A quote doubled at the start of a string, without another inside, is a slip.": "o1006",
     "Keys the schema does not name are kept: it does not forbid them.": "c315 baml-095",
@@ -35,7 +34,7 @@ REASONS: Mapping[str, str] = {
         jr-072 jr-073 jr-116 jr-123 jr-191 jr-219 jr-241 jsonrepa-091 jsonrepa-092 jsonrepa-093
     """,
     "Unquoted text is one string up to the comma or bracket that ends it, and a number only as a whole.": """
-        jr-104 jr-127 jsonrepa-110 jsonrepa-333
+        jr-104 jr-127 jsonrepa-110 jsonrepa-333 o1518
     """,
     "Words between a string and the bracket that closes its list are a remark, and left out.": "jr-074",
     "In a text of one line a comment ends before the bracket or the key that follows it.": "jr-077",

@@ -192,6 +192,12 @@ def test_apples_are_no_number() -> None:
             '<|channel|>analysis<|message|>{"answer": "no"}<|end|><|start|>assistant'
             '<|channel|>final<|message|>{"answer": "yes"}<|return|>'
         ),
+        'analysisI could say {"answer": "no"}.assistantfinal{"answer": "yes"}',
+        '<|START_THINKING|>\n{"answer": "no"}\n<|END_THINKING|>{"answer": "yes"}',
+        '<|begin_of_thought|>{"answer": "no"}<|end_of_thought|>{"answer": "yes"}',
+        '<|inner_prefix|>{"answer": "no"}<|inner_suffix|>{"answer": "yes"}',
+        '<unused94>thought\n{"answer": "no"}<unused95>{"answer": "yes"}',
+        '<scratch_pad>{"answer": "no"}</scratch_pad>{"answer": "yes"}',
     ],
 )
 def test_reasoning_is_never_the_answer(text: str) -> None:
@@ -275,6 +281,14 @@ def test_a_text_over_the_limit_is_not_read() -> None:
         ('{"function": {"name": "f", "arguments": {"answer": "x"}}}', ANSWER, {"answer": "x"}),
         ('[{"answer": "x"}]', ANSWER, {"answer": "x"}),
         ('[{"type": "text", "text": "{\\"answer\\": \\"x\\"}"}]', ANSWER, {"answer": "x"}),
+        (
+            '[{"type": "thinking", "thinking": "?"}, {"type": "text", "text": "{\\"answer\\": \\"x\\"}"}]',
+            ANSWER,
+            {"answer": "x"},
+        ),
+        ('{"action": "f", "action_input": {"answer": "x"}}', ANSWER, {"answer": "x"}),
+        ('{"type": "object", "properties": {"answer": "x"}}', ANSWER, {"answer": "x"}),
+        ("{&quot;answer&quot;: &quot;x &amp; y&quot;}", ANSWER, {"answer": "x & y"}),
         ('{"role": "assistant", "content": "{\\"answer\\": \\"x\\"}"}', ANSWER, {"answer": "x"}),
         ('{"answer": 42}', {"type": "integer"}, 42),
         (

@@ -7,7 +7,7 @@ from tests.vacuity.mutation import Mutation
 READING = "structguard/reading"
 PARSE, REPAIRS = "tests/reading/test_parse.py", "tests/reading/test_repairs.py"
 STRICT, READERS = "tests/reading/test_strict.py", "tests/reading/test_readers.py"
-STREAM = "tests/reading/test_stream.py"
+STREAM, WORDS = "tests/reading/test_stream.py", "tests/reading/test_words.py"
 
 
 def broken(name: str, module: str, old: str, new: str, tests: str, only: str) -> Mutation:
@@ -114,7 +114,7 @@ MUTATIONS: list[Mutation] = [
     ),
     broken(
         "what does not fit is taken",
-        "choose",
+        "fitting",
         "    return target.validator.is_valid(value) and target.builds(value)",
         "    return target.builds(value)",
         PARSE,
@@ -122,7 +122,7 @@ MUTATIONS: list[Mutation] = [
     ),
     broken(
         "the type's own validator is not asked",
-        "choose",
+        "fitting",
         "    return target.validator.is_valid(value) and target.builds(value)",
         "    return target.validator.is_valid(value)",
         PARSE,
@@ -162,7 +162,7 @@ MUTATIONS: list[Mutation] = [
     ),
     broken(
         "a list leaves out what does not fit",
-        "choose",
+        "listing",
         "    if len(kept) < len(between) or",
         "    if",
         PARSE,
@@ -170,11 +170,67 @@ MUTATIONS: list[Mutation] = [
     ),
     broken(
         "a footnote becomes a list property",
-        "choose",
+        "fitting",
         "if inner is None or (wrapped and not _may_wrap(candidate)):",
         "if inner is None:",
         PARSE,
         "footnote",
+    ),
+    broken(
+        "words that correct are not read",
+        "said",
+        "        if not other.example and corrects(text, one.span[1], other.span[0]):",
+        "        if False:",
+        WORDS,
+        "gives_way_to_its_correction",
+    ),
+    broken(
+        "a correction and its draft are a list",
+        "listing",
+        "    if any(corrects(text, one.span[1], other.span[0]) for one, other in pairwise(kept)):",
+        "    if False:",
+        WORDS,
+        "no_list_with_its_correction",
+    ),
+    broken(
+        "an example counts as much as an answer",
+        "choose",
+        "        not (candidate.retracted or candidate.example),\n",
+        "        not candidate.retracted,\n",
+        WORDS,
+        "gives_way_to_what_is_none",
+    ),
+    broken(
+        "an example beside a decline is an answer",
+        "choose",
+        "    if fitting and all(c.example for c in fitting) and declines(text, fitting):",
+        "    if False:",
+        WORDS,
+        "in_a_text_that_declines",
+    ),
+    broken(
+        "every example is refused",
+        "choose",
+        "    if fitting and all(c.example for c in fitting) and declines(text, fitting):",
+        "    if fitting and all(c.example for c in fitting):",
+        WORDS,
+        "refuses_nothing",
+    ),
+    broken(
+        "any objects are items of the one list",
+        "listing",
+        "        if place and not target.known.intersection(as_mapping(value) or ()):",
+        "        if False:",
+        WORDS,
+        "one_array_object",
+    ),
+    broken(
+        "analysis without its tokens is an answer",
+        "harmony",
+        "    if _STRIPPED.match(text) is None:",
+        "    if True:",
+        PARSE,
+        "reasoning_is_never",
     ),
     broken(
         "coercions are made unasked",

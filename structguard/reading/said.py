@@ -1,0 +1,101 @@
+"""
+What the words around a value say of it: an example of the form, or a draft that is taken back.
+
+Only words right before a value count, so that a text is never judged by its mood. They decide
+between values that fit; alone, an example is refused only beside words that decline or ask.
+Source: spec parse, step 7 (nothing is taken rather than a guess).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from structguard.reading.values import Candidate
+
+_LEAD: Final = 240  # characters before a value in which words are about it
+_AROUND: Final = 1500  # characters before the first and behind the last value that may decline
+_FENCE = re.compile(r"(?:`{2,}|~{3,})[ \t]*[\w+#.-]{0,15}\s*\Z|<[\w|/=\"' -]{1,40}>\s*\Z")
+_SENTENCE = re.compile(r"(?<!e\.g)[.!?](?:\s+|[\"')*]+\s+)(?=\S)|\n\s*\n|[\u3002\uff01\uff1f]")
+_EXAMPLE = re.compile(
+    r"\b(?:examples?|e\.\s?g\.|for instance|sample|template|placeholder|hypothetical(?:ly)?"
+    r"|(?:something|would|should|will|might|could) (?:look )?(?:be )?(?:something )?like"
+    r"|beispiel\w*|z\.\s?b\.|exemples?|ejemplos?|exemplos?|esempio)(?!\w)"
+    r"|\u4f8b\u5982|\u793a\u4f8b|\u4f8b\u5b50|\u4f8b\u3048\u3070|\u4f8b[:\uff1a]",
+    re.IGNORECASE,
+)
+_CORRECTS = re.compile(
+    r"\b(?:correct(?:ion|ed|ing)|(?:let me|i(?:'ll| will)?|to) (?:correct|fix|revise|redo|try)"
+    r"|(?:this|that) (?:is|was|isn[\u2019']t|is not) (?:wrong|incorrect|right|correct|valid)|wait"
+    r"|on second thoughts?|scratch that|my mistake|i (?:made|misread|misspoke|missed|forgot)"
+    r"|revised|final(?: (?:answer|version|json|output|result|response))?(?=\W{0,4}\Z)|actually"
+    r"|edit(?=:)|oops|apolog(?:y|ies|i[sz]e)|instead|fixed(?= |:)|updated (?:json|answer|version|output|response)"
+    r"|korrektur|korrigiert|corregid[oa]|correcci\u00f3n|corrig\u00e9e?|correction)\b"
+    r"|\u66f4\u6b63|\u4fee\u6b63|\u7ea0\u6b63|\u8a02\u6b63",
+    re.IGNORECASE,
+)
+_DECLINES = re.compile(
+    r"\b(?:i(?:[\u2019']m| am) (?:sorry|unable|not able)|unfortunately"
+    r"|(?:i|we) (?:can(?:no|[\u2019'])?t|cannot|could(?: not|n[\u2019']t)|(?:do not|don[\u2019']t) (?:see|have)"
+    r"|need (?:more|the|you)|would need)"
+    r"|(?:please|could you|can you|kindly)(?: please)? (?:provide|share|paste|upload|send|supply|attach|specify)"
+    r"|(?:no|without(?: the| any)?) (?:text|document|article|image|file|input|context) (?:was|is|were|has)"
+    r"|once you (?:provide|share|send|paste|do)|leider|lo siento|d\u00e9sol\u00e9e?)\b"
+    r"|\u62b1\u6b49|\u8bf7\u63d0\u4f9b|\u7533\u3057\u8a33",
+    re.IGNORECASE,
+)
+
+
+def lead_of(text: str, start: int, since: int) -> str:
+    """The sentence, or the line without an end, that leads to a value; fences are passed over."""
+    lead = text[max(since, start - _LEAD) : start].rstrip()
+    while (fence := _FENCE.search(lead)) is not None:
+        lead = lead[: fence.start()].rstrip()
+    return _SENTENCE.split(lead)[-1]
+
+
+def mark_examples(candidates: Sequence[Candidate], text: str) -> None:
+    """Mark the values that the words before them call an example; no words, and it is one more."""
+    if not candidates:
+        return
+    end, before = 0, False
+    for candidate in sorted(candidates, key=lambda c: c.span):
+        start = candidate.span[0]
+        lead = lead_of(text, start, end) if start > end else ""
+        if any(map(str.isalpha, lead)):
+            before = _EXAMPLE.search(lead) is not None
+        candidate.example = before
+        end = max(end, candidate.span[1])
+
+
+def mark_retracted(fitting: Sequence[Candidate], text: str) -> None:
+    """Mark the values behind which words correct them and another one follows."""
+    ordered = sorted(fitting, key=lambda c: c.span)
+    for index, (one, other) in enumerate(pairwise(ordered), 1):
+        if not other.example and corrects(text, one.span[1], other.span[0]):
+            for earlier in ordered[:index]:
+                earlier.retracted = True
+
+
+def corrects(text: str, end: int, start: int) -> bool:
+    """Whether the words between two values take the first one back."""
+    if start <= end:
+        return False
+    return _CORRECTS.search(_unfenced(text[max(end, start - 2 * _LEAD) : start])) is not None
+
+
+def _unfenced(between: str) -> str:
+    between = between.rstrip()
+    while (fence := _FENCE.search(between)) is not None:
+        between = between[: fence.start()].rstrip()
+    return between
+
+
+def declines(text: str, candidates: Sequence[Candidate]) -> bool:
+    """Whether the text around the values says that there is no answer, or asks for the input."""
+    first = min(candidate.span[0] for candidate in candidates)
+    last = max(candidate.span[1] for candidate in candidates)
+    around = text[max(0, first - _AROUND) : first] + "\n" + text[last : last + _AROUND]
+    return _DECLINES.search(around) is not None
