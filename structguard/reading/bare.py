@@ -38,7 +38,7 @@ _HALF_NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]*(?:[eE][-+]?)?\Z")
 _CALL = re.compile(rf"(?:new\s)?[A-Za-z_][\w.]{{0,40}}\((?=[{SPACE}]{{0,40}}[\"'\d{{\[)-])")
 _STOP = re.compile(r"[,\uff0c\u3001\u060c}\]{\[\uff5d\uff3d\uff5b\uff3b()\n\"'`/#<]")
 _END_OF_NUMBER = re.compile(
-    rf"[{SPACE}]{{0,200}}(?:[,\uff0c\u3001\u060c}}\])\uff5d\uff3d;]|//|/\*|#|\\[nrt]|\{{\s{{0,9}}[\"']|(?:\.{{3}}|\u2026)\s{{0,9}}[,\]}}]|\Z)|[ \t]{{0,40}}\n|\s{{1,40}}[\"'][^\"'\n]{{1,80}}[\"']\s{{0,10}}:"
+    rf"[{SPACE}]{{0,200}}(?:[,\uff0c\u3001\u060c}}\])\uff5d\uff3d;]|//|/\*|#|\\[nrt]|\{{\s{{0,9}}[\"']|(?:\.{{3}}|\u2026)\s{{0,9}}[,\]}}]|(?:\u2190|<-|--)[^\n\"]{{0,200}}\n|\Z)|[ \t]{{0,40}}\n|\s{{1,40}}[\"'][^\"'\n]{{1,80}}[\"']\s{{0,10}}:"
 )
 _BLOCK = re.compile(r"[|>][-+]?[ \t]{0,9}\n")
 _UNQUOTED = re.compile(r"(?:[^\"'\\]|\\.|'(?=\w))++\Z", re.DOTALL)  # no quote but escaped ones
@@ -231,6 +231,8 @@ def _odd_number(cursor: Cursor, word: str, start: int) -> object:
             cursor.note("number spelling", start)
             cursor.quoted += 1
             return to_number(plain, start)
+    if cursor.top.key is not None and word == cursor.top.key:
+        raise GiveUp("a variable of the key's name", start)
     cursor.note("missing quotes", start)
     cursor.bare += 1
     return word

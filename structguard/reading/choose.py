@@ -28,6 +28,7 @@ ECHO: Final = "it is the schema itself"
 PLACEHOLDER: Final = "it holds only placeholders"
 NO_KEY: Final = "it has no key the schema names"
 FOOTNOTE: Final = "numbers in brackets inside a sentence"
+INDEX: Final = "an index, not a list"
 EXAMPLE: Final = "an example, in a text that declines or asks"
 _CALLBACK = re.compile(r"\s*[\w$.]+\s*\(\s*")
 _JUDGED: Final = 200  # candidates that are put to the validator
@@ -153,11 +154,21 @@ def never_kept(candidate: Candidate, target: Target | None, text: str) -> str | 
 
 def _refused_in_prose(candidate: Candidate, text: str) -> str | None:
     """Why brackets inside a sentence are no value."""
+    if _is_index(candidate, text):
+        return INDEX
     if candidate.value in ({}, []):
         return _refused_empty(candidate, text)
     if candidate.guessed and not _stands_out(candidate, text):
         return "unquoted words inside a sentence"
     return None
+
+
+def _is_index(candidate: Candidate, text: str) -> bool:
+    """`m["k"]`, `f()[0]`: one scalar in brackets right behind a word."""
+    items, start = candidate.value, candidate.span[0]
+    if not isinstance(items, list) or not re.match(r"[\w)\]]", text[max(0, start - 1) : start]):
+        return False
+    return len(cast("list[object]", items)) == 1 and isinstance(items[0], str | int | float)
 
 
 def _refused_empty(candidate: Candidate, text: str) -> str | None:

@@ -63,6 +63,11 @@ _ENDS_QUOTED = re.compile(r"\"\s{0,9},?\s{0,40}\Z")  # a comment that ends a str
 _PAIR_IN_TEXT = re.compile(
     r"\"(?P<a>[^\"\n]{1,80})\"\s{0,9}:\s{0,9}\"[^\"\n]{0,120}\"(?:[ ]{0,9},\s{0,9}|[ ]{1,9})\w"
 )
+# Quoted words that a sentence goes on behind: "B", and "C"
+_WORDS_IN_TEXT = re.compile(
+    r"\"[^\"\n]{1,60}\",[ ](?!(?:true|false|null|None|True|False)\b)[^\W\d_]"
+)
+_BARE_ITEM = re.compile(r"[^\W\d][\w .-]{0,40}(?:,\s{0,40}[\"'`]|\])")
 _KEY_ALONE = re.compile(r"(?P<q>[\"'])(?P<a>[^\"'\n:,{}\[\]\\]{1,80})(?P=q)\s{0,10}")
 _ARRAY_VALUE = re.compile(rf"[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
 
@@ -88,7 +93,7 @@ def closes_value(cursor: Cursor, after: int, *, nested: int, inner: bool = False
     """
     text, end = cursor.text, cursor.end
     position = blank(text, after, end)
-    if position < end and text[position] in "/#\\;":
+    if position < end and text[position] in "/#\\;<-\u2190":
         settled = _at_mark(cursor, after, position, inner=inner)
         if settled is not None:
             return settled
@@ -181,10 +186,20 @@ def _after_comma(cursor: Cursor, position: int, after: int, *, inner: bool) -> b
     if inner and cursor.known and _is_pair_in_text(cursor, position):
         return False
     if top.members is None:
-        return _starts_value(cursor, position) or (
-            not inner and not text[after - 2].isdigit() and lost_start(cursor, position)
-        )
+        return _starts_item(cursor, position, after, inner=inner)
     return _starts_member(cursor, after, position)
+
+
+def _starts_item(cursor: Cursor, position: int, after: int, *, inner: bool) -> bool:
+    """Whether an item stands behind a comma; behind quotes inside, not quoted words of a sentence."""
+    text, end = cursor.text, cursor.end
+    if inner and _WORDS_IN_TEXT.match(text, position, end):
+        return False
+    if _starts_value(cursor, position):
+        return True
+    if inner or text[after - 2].isdigit():
+        return False
+    return lost_start(cursor, position) or _BARE_ITEM.match(text, position, end) is not None
 
 
 def _is_pair_in_text(cursor: Cursor, position: int) -> bool:

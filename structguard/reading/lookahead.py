@@ -22,6 +22,8 @@ _LEAKED = re.compile(rf"(?:[{SPACE}]|[\u0120\u010a](?=[\u0120\u010a\W\d]|true|fa
 _WRITTEN = re.compile(r"(?:\\[nrt]\s{0,80}){1,8}(?=[\"'\[\]{}]|```|\Z)")
 # In a text of one line a comment ends before a bracket or the next key.
 _LAST_LINE = re.compile(r"(?:(?![}\]]|,\s{0,9}\")[^\n]){0,500}")
+# A remark at the end of a line, and SQL's comment: 30,  <-- a guess
+_ARROW = re.compile(r"(?:\u2190|<-{1,3}|--)[ \t][^\n\"]{0,200}(?=\n)")
 _COMMENTS: Final = (("/*", "*/", 1000), ("<!--", "-->", 1000))
 _LINE: Final = 2000  # longest line comment
 ELLIPSIS = re.compile(r"(?:\.{3,}|\u2026)")
@@ -125,7 +127,8 @@ def comment_end(text: str, position: int, end: int) -> int:
         text[position] == "#" and not text.startswith("##", position)
     ):
         return _line_end(text, position, end)
-    return position
+    arrow = _ARROW.match(text, position, end)
+    return arrow.end() if arrow else position
 
 
 def _line_end(text: str, position: int, end: int) -> int:
@@ -137,10 +140,13 @@ def _line_end(text: str, position: int, end: int) -> int:
     return last.end() if last else position
 
 
+_BEGINS_COMMENT: Final = "/#<\\-\u2190"
+
+
 def skip(text: str, position: int, end: int) -> int:
     """The first position at or after `position` that is neither white space nor a comment."""
     position = blank(text, position, end)
-    while position < end and text[position] in "/#<\\":
+    while position < end and text[position] in _BEGINS_COMMENT:
         after = comment_end(text, position, end)
         if after == position:
             break

@@ -33,7 +33,7 @@ REASONING_CLOSE = re.compile(_CLOSE, re.IGNORECASE)
 SEPARATOR: Final = (
     r"<\|[A-Za-z][\w ]{0,40}\|?>"  # <|im_end|>, <|python_tag|>, <|tool_call_begin|>
     r"|</?\uff5c[^<>\n]{0,80}?>|<\uff5c[^<>\n]{0,40}"  # DeepSeek's full-width tokens
-    r"|\[/?(?:TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|INST|ARGS|CALL_ID|CONTENT|JSON)\]"
+    r"|\[/?(?:TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|INST|ARGS|CALL_ID|CONTENT|JSON|DONE)\]"
     r"|</?(?:[\w-]{1,20}:)?(?:tool_calls?|function_calls?|functioncall|invoke|function|parameters?"
     r"|arg_key|arg_value|answer|output|result|response|json|final|final_answer|tool_code)"
     r"(?:[=\s][^<>\n]{0,120})?>"

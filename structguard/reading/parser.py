@@ -100,7 +100,7 @@ def _is_no_answer(job: Job, value: object) -> bool:
     if job.target is not None and is_schema(value, job.target.format.schema):
         return True
     text = job.text
-    hinted = "<" in text or "..." in text or "{{" in text or "\u2026" in text
+    hinted = "<" in text or "..." in text or "{{" in text or "\u2026" in text or '"string"' in text
     return hinted and is_placeholder(value, sure=True)
 
 

@@ -49,8 +49,11 @@ def is_placeholder(value: object, *, sure: bool = False) -> bool:
     """
     Whether every text in the value is a template's, and there is at least one.
 
-    `sure` asks for what can be nothing else: several words in angle brackets, an ellipsis.
+    `sure` asks for what can be nothing else: several words in angle brackets, an ellipsis, "string"
+    wherever a text belongs.
     """
+    if sure and _is_specimen(value):
+        return True
     waiting, texts = [value], 0
     for _ in range(_MOST):
         if not waiting:
@@ -66,6 +69,29 @@ def is_placeholder(value: object, *, sure: bool = False) -> bool:
         else:
             waiting.extend((as_mapping(item) or {}).values() or as_sequence(item) or ())
     return texts > 0 and not waiting
+
+
+def _is_specimen(value: object) -> bool:
+    """`{"name": "string", "age": 0}`: a type's name for every text; where types are told it is one."""
+    waiting, texts, leaves = [value], 0, 0
+    while waiting and leaves < _MOST:
+        item = waiting.pop()
+        leaves += 1
+        mapping = as_mapping(item)
+        if mapping is not None:
+            if any("type" in key.lower() or "format" in key.lower() for key in mapping):
+                return False
+            waiting.extend(mapping.values())
+        elif isinstance(item, str):
+            if item != "string":
+                return False
+            texts += 1
+        elif isinstance(item, int | float):
+            if item != 0:
+                return False
+        else:
+            waiting.extend(as_sequence(item) or ())
+    return texts > 0 and leaves > 2 and not waiting
 
 
 def _is_sure_template(text: str) -> bool:

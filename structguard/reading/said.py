@@ -22,16 +22,33 @@ _SENTENCE = re.compile(r"(?<!e\.g)[.!?](?:\s+|[\"')*]+\s+)(?=\S)|\n\s*\n|[\u3002
 _EXAMPLE = re.compile(
     r"\b(?:examples?|e\.\s?g\.|for instance|sample|template|placeholder|hypothetical(?:ly)?"
     r"|(?:something|would|should|will|might|could) (?:look )?(?:be )?(?:something )?like"
-    r"|beispiel\w*|z\.\s?b\.|exemples?|ejemplos?|exemplos?|esempio)(?!\w)"
+    r"|in (?:this|the following) (?:format|form|shape|structure)"
+    r"|beispiel|z\.\s?b\.|exemples?|ejemplos?|exemplos?|esempio)(?!\w)"
     r"|\u4f8b\u5982|\u793a\u4f8b|\u4f8b\u5b50|\u4f8b\u3048\u3070|\u4f8b[:\uff1a]",
     re.IGNORECASE,
 )
+# What a value is called right before it: Input: {…}, my first draft was {…}, incorrect: {…}
+_LABEL = re.compile(
+    r"(?<!action )(?<!tool )\b(?:input|original|source|given|before|request|query|question|prompt|user|draft|old|previous"
+    r"|initial(?: \w+)?|incorrect|wrong|bad|invalid|eingabe|entr\u00e9e|entrada)"
+    r"(?: (?:json|text|version|answer|output|was|is))?[\s*_`\"']*[:=]?[\s*_`\"']*\Z"
+    r"|(?:\u8f93\u5165|\u5165\u529b|\u539f\u6587)[:\uff1a]\s*\Z",
+    re.IGNORECASE,
+)
+# A lead without one of these words matches neither pattern: far cheaper than the patterns.
+_HINTS: Final = frozenset(
+    "example examples e instance sample template placeholder hypothetical hypothetically like format"
+    " form shape structure beispiel z exemple exemples ejemplo ejemplos exemplo exemplos esempio input"
+    " original source given before request query question prompt user draft old previous initial"
+    " incorrect wrong bad invalid eingabe entrada".split()
+)
+_WORD = re.compile(r"[^\W\d_]+")
 _CORRECTS = re.compile(
     r"\b(?:correct(?:ion|ed|ing)|(?:let me|i(?:'ll| will)?|to) (?:correct|fix|revise|redo|try)"
-    r"|(?:this|that) (?:is|was|isn[\u2019']t|is not) (?:wrong|incorrect|right|correct|valid)|wait"
+    r"|(?:this|that) (?:is|was|isn[\u2019']t|is not) (?:wrong|incorrect|right|correct|valid)|wait|hold on|sorry"
     r"|on second thoughts?|scratch that|my mistake|i (?:made|misread|misspoke|missed|forgot)"
-    r"|revised|final(?: (?:answer|version|json|output|result|response))?(?=\W{0,4}\Z)|actually"
-    r"|edit(?=:)|oops|apolog(?:y|ies|i[sz]e)|instead|fixed(?= |:)|updated (?:json|answer|version|output|response)"
+    r"|revised|final(?: (?:answer|version|json|output|result|response))?(?: is)?(?=\W{0,4}\Z)|actually"
+    r"|(?:edit|updated)(?=:)|oops|apolog(?:y|ies|i[sz]e)|instead|fixed(?= |:)|updated (?:json|answer|version|output|response)"
     r"|korrektur|korrigiert|corregid[oa]|correcci\u00f3n|corrig\u00e9e?|correction)\b"
     r"|\u66f4\u6b63|\u4fee\u6b63|\u7ea0\u6b63|\u8a02\u6b63",
     re.IGNORECASE,
@@ -42,7 +59,8 @@ _DECLINES = re.compile(
     r"|need (?:more|the|you)|would need)"
     r"|(?:please|could you|can you|kindly)(?: please)? (?:provide|share|paste|upload|send|supply|attach|specify)"
     r"|(?:no|without(?: the| any)?) (?:text|document|article|image|file|input|context) (?:was|is|were|has)"
-    r"|once you (?:provide|share|send|paste|do)|leider|lo siento|d\u00e9sol\u00e9e?)\b"
+    r"|once you (?:provide|share|send|paste|do)|leider|(?:tut|tun) mir (?:sehr )?leid|ich kann"
+    r"|lo siento|no puedo|d\u00e9sol\u00e9e?|je ne peux)\b"
     r"|\u62b1\u6b49|\u8bf7\u63d0\u4f9b|\u7533\u3057\u8a33",
     re.IGNORECASE,
 )
@@ -63,11 +81,20 @@ def mark_examples(candidates: Sequence[Candidate], text: str) -> None:
     end, before = 0, False
     for candidate in sorted(candidates, key=lambda c: c.span):
         start = candidate.span[0]
-        lead = lead_of(text, start, end) if start > end else ""
-        if any(map(str.isalpha, lead)):
-            before = _EXAMPLE.search(lead) is not None
+        words = _WORD.findall(text[max(end, start - _LEAD) : start].lower())
+        if words and words != ["json"]:  # a fence alone says nothing
+            before = _may_be_called(words) and is_called_example(lead_of(text, start, end))
         candidate.example = before
         end = max(end, candidate.span[1])
+
+
+def _may_be_called(words: list[str]) -> bool:
+    return not _HINTS.isdisjoint(words) or not all(map(str.isascii, words))
+
+
+def is_called_example(lead: str) -> bool:
+    """Whether the words that lead to a value call it an example, a draft or an input."""
+    return (_EXAMPLE.search(lead) or _LABEL.search(lead)) is not None
 
 
 def mark_retracted(fitting: Sequence[Candidate], text: str) -> None:

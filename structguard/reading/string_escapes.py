@@ -20,7 +20,7 @@ _LATEX = re.compile(
     r"|triangle|nabla|neq|nu\b|ne\b|not|right|rho|rm\b|rightarrow|rangle|langle"
 )
 # A drive and its folders; what has an ending is a file, behind which a line may end.
-_PATH = re.compile(r"[A-Za-z]:(?:\\[^\\\n\"*?<>|:.]{0,80})+")
+_PATH = re.compile(r"[A-Za-z]:(?:\\[^\\\n\"*?<>|:.]{0,80})*")
 
 
 def escape(text: Text, at: int) -> int:

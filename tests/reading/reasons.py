@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 REASONS: Mapping[str, str] = {
-    "JSON5 knows no comment that begins with two hyphens.": "o557",
+    "A bare word with an equals sign is a program's assignment, not a member.": "o1801",
     "A quote doubled at the start of a string, without another inside, is a slip.": "o1006",
     "Keys the schema does not name are kept: it does not forbid them.": "c315 baml-095",
     "Scalars and enumerations found in a sentence are the text reader's business, and no value is made up for what the text lacks.": """

@@ -254,6 +254,15 @@ def test_a_long_list_of_ellipses_is_not_taken_for_a_template() -> None:
     assert parse(json.dumps(["..."] * 300), {"type": "array"}).value == ["..."] * 300
 
 
+def test_the_name_of_a_type_for_every_text_is_no_answer_unless_types_are_told() -> None:
+    specimen = '{"name": "string", "tags": ["string"], "n": 0}'
+    with pytest.raises(ParseError) as caught:
+        parse(specimen, {"type": "object"})
+    assert caught.value.reason == "placeholder"
+    for told in ('{"name": "string"}', '{"type": "string", "n": 0}', '{"a": "string", "b": "x"}'):
+        assert parse(told, {"type": "object"}).value == json.loads(told)
+
+
 def test_every_candidate_that_lost_says_why() -> None:
     with pytest.raises(ParseError) as caught:
         parse('{"n": "x"} and {"m": 1} and {y -> z}', NUMBERS)

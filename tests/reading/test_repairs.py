@@ -106,6 +106,10 @@ def test_a_repair_is_noted(text: str, value: object, note: str) -> None:
         ('{"a": 1 // the last }\n}', {"a": 1}),
         ('{ "a": { "b": 1 // c }, "d": 2 }', {"a": {"b": 1}, "d": 2}),
         ('{"a": 1 /* never closed', {"a": 1}),
+        ('{"a": "x", \u2190 a guess\n "b": 1 <-- one\n}', {"a": "x", "b": 1}),
+        ('{"a": 1, -- one\n "b": 2 -- two\n}', {"a": 1, "b": 2}),
+        ('{"a": "x", \'b\': --1}', {"a": "x", "b": "--1"}),
+        ('{"a": "say "x" -- twice",\n "b": 1}', {"a": 'say "x" -- twice', "b": 1}),
         ('{"a":\u0120"x",\u010a"b": 1}', {"a": "x", "b": 1}),  # a byte-level blank is one
         ("{<!-- x -->'a': 1}", {"a": 1}),
         ('{"a": "no // comment", \'b\': 1}', {"a": "no // comment", "b": 1}),
@@ -140,6 +144,26 @@ def test_what_cannot_be_told_is_not_taken(text: str) -> None:
 def test_no_part_of_broken_json_is_an_answer(text: str) -> None:
     with pytest.raises(ParseError):
         parse(text)
+
+
+def test_a_variable_of_its_keys_name_is_code_and_no_value() -> None:
+    answer = {"type": "object", "properties": {"answer": {"type": "string"}}}
+    assert parse('data = {"answer": word}', answer).value == {"answer": "word"}
+    with pytest.raises(ParseError, match="variable"):
+        parse('data = {"answer": answer}', answer)
+
+
+def test_an_index_behind_a_word_is_no_list() -> None:
+    words = {"type": "array", "items": {"type": "string"}}
+    assert parse('Words: ["k"]', words).value == ["k"]
+    with pytest.raises(ParseError):
+        parse('Use `m["k"]` and f()["k"].', words)
+
+
+def test_quoted_words_of_a_sentence_are_no_items() -> None:
+    assert parse('["likes "A", "B", and "C"", "ok"]').value == ['likes "A", "B", and "C"', "ok"]
+    assert parse('["a "b"", "c", true, "d"]').value == ['a "b"', "c", True, "d"]
+    assert parse("[\"a\", b, 'c']").value == ["a", "b", "c"]
 
 
 def test_a_string_closes_only_where_structure_follows() -> None:

@@ -52,6 +52,9 @@ def test_a_corrected_object_makes_no_list_with_its_correction() -> None:
         f"For instance, the output could look like this:\n```json\n{BOB}\n```\nFor your text:\n{ANN}",
         f"{ANN}\n\nAn example of an invalid answer would be {BOB}.",
         f"Beispiel: {BOB}\nErgebnis: {ANN}",
+        f"Input: {BOB}\nOutput: {ANN}",
+        f"Incorrect:\n```json\n{BOB}\n```\nCorrect:\n```json\n{ANN}\n```",
+        f"My first draft was {BOB}; the answer is {ANN}.",
     ],
 )
 def test_an_example_gives_way_to_what_is_none(text: str) -> None:
@@ -77,6 +80,11 @@ def test_an_example_in_a_text_that_declines_is_no_answer(text: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse(text, PERSON)
     assert any("example" in attempt.why for attempt in caught.value.attempts)
+
+
+def test_the_input_of_an_action_is_no_label_of_an_input() -> None:
+    text = f"Action: save\nAction Input: {ANN}\nObservation: {BOB}"
+    assert parse(text, PERSON).value == IS_ANN
 
 
 @pytest.mark.parametrize(
