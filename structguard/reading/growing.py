@@ -1,8 +1,9 @@
 """
 An incremental reader of strict JSON: fed with pieces, it holds what is certain so far.
 
-A string is shown as it grows; a number or literal only when its end was seen; a key with the
-beginning of its value. At the first thing strict JSON does not have, it stops and shows no more.
+A string is shown as it grows; a number or literal only when a comma or bracket was seen behind it; a
+key with the beginning of its value. At the first thing strict JSON does not have, or the schema does
+not name among the values of a place, it stops and shows no more.
 Source: spec parse, "Streams".
 """
 
@@ -15,7 +16,7 @@ from typing import Final, cast
 
 from structguard.reading.cursor import DEPTH
 from structguard.reading.leaves import Stop, escape, scalar
-from structguard.reading.target import Schema, Target, allowed, json_type
+from structguard.reading.target import Schema, Target, allowed, json_type, only_names
 
 _BLANK = re.compile(r"[ \t\r\n]*+")
 _PLAIN = re.compile(r'[^"\\]*+')
@@ -48,6 +49,8 @@ class Growing:
     stack: list[_Open] = field(default_factory=list[_Open])
     state: str = "value"
     parts: list[str] = field(default_factory=list[str])  # of the string or scalar being read
+    names: tuple[str, ...] = ()  # the only strings the schema has for the one being read
+    scalar: object = None  # a number or literal that waits for what follows it
     held: str = ""  # a piece that cannot be decoded before more has come
     root: object = _NOT_YET
     seen: dict[tuple[int, str | int], list[Schema]] = field(
@@ -140,7 +143,7 @@ def _value(state: Growing, text: str, position: int) -> int:
     if char in "{[":
         _open(state, char)
     elif char == '"':
-        state.allow("string")
+        state.names = only_names(state.allow("string") or [])
         state.parts = []
         state.state = "string"
     elif char == "]" and state.stack and state.stack[-1].value == []:
@@ -216,6 +219,8 @@ def _string(state: Growing, text: str, position: int) -> int:
     end = plain.end() if plain else position
     if end > position:
         state.parts.append(text[position:end])
+    if state.names and state.state == "string":
+        _check_name(state)
     if end == len(text):
         return end
     if text[end] == "\\":
@@ -231,6 +236,13 @@ def _string(state: Growing, text: str, position: int) -> int:
     else:
         _named(state, whole)
     return end + 1
+
+
+def _check_name(state: Growing) -> None:
+    """A name in another case may become the one of the schema at the end: it is not shown."""
+    begun = "".join(state.parts)
+    if not any(name.startswith(begun) for name in state.names):
+        raise Stop
 
 
 def _named(state: Growing, key: str) -> None:
@@ -254,10 +266,19 @@ def _scalar(state: Growing, text: str, position: int) -> int:
     state.parts.append(text[position:end])
     if end == len(text):
         return end
-    value = scalar("".join(state.parts))
-    state.allow(json_type(value))
-    state.finish(value)
+    state.scalar = scalar("".join(state.parts))
+    state.allow(json_type(state.scalar))
+    state.state = "ended"
     return end
+
+
+def _ended(state: Growing, text: str, position: int) -> int:
+    """A number or literal waits for what follows it: words would make a string of it (3 kg, 1 000)."""
+    position = _skip(text, position)
+    if position == len(text):
+        return position
+    state.finish(state.scalar)  # a comma or bracket comes next, else nothing more is shown
+    return position
 
 
 def _skip(text: str, position: int) -> int:
@@ -271,5 +292,6 @@ _STATES: Mapping[str, Callable[[Growing, str, int], int]] = {
     "colon": _colon,
     "string": _string,
     "scalar": _scalar,
+    "ended": _ended,
     "after": _after,
 }

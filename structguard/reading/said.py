@@ -37,11 +37,12 @@ _LABEL = re.compile(
 )
 # A lead without one of these words matches neither pattern: far cheaper than the patterns.
 _HINTS: Final = frozenset(
-    "example examples e instance sample template placeholder hypothetical hypothetically like format"
-    " form shape structure beispiel z exemple exemples ejemplo ejemplos exemplo exemplos esempio input"
-    " original source given before request query question prompt user draft old previous initial"
-    " incorrect wrong bad invalid eingabe entrada".split()
-)
+    {"example", "examples", "e", "instance", "sample", "template", "placeholder", "hypothetical",
+     "hypothetically", "like", "format", "form", "shape", "structure", "beispiel", "z", "exemple",
+     "exemples", "ejemplo", "ejemplos", "exemplo", "exemplos", "esempio", "input", "original",
+     "source", "given", "before", "request", "query", "question", "prompt", "user", "draft", "old",
+     "previous", "initial", "incorrect", "wrong", "bad", "invalid", "eingabe", "entrada"}
+)  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
 _CORRECTS = re.compile(
     r"\b(?:correct(?:ion|ed|ing)|(?:let me|i(?:'ll| will)?|to) (?:correct|fix|revise|redo|try)"

@@ -16,6 +16,7 @@ from typing import Final
 from structguard.reading.growing import Growing
 from structguard.reading.marks import REASONING_CLOSE, next_event
 from structguard.reading.parser import LIMIT, parse
+from structguard.reading.said import is_called_example, lead_of
 from structguard.reading.target import Target
 from structguard.reading.values import Parsed
 
@@ -147,8 +148,13 @@ class PartialParser:
             return at + 1  # a tag such as [TOOL_CALLS]
         wanted = "object" if text[at] == "{" else "array"
         types = self._target.types if self._target is not None else None
-        stands_out = _BEFORE.search(self._passed + text[max(position - _HOLD, 0) : at])
-        if stands_out is None or (types is not None and wanted not in types):
+        before = self._passed + text[max(position - _HOLD, 0) : at]
+        stands_out = _BEFORE.search(before)
+        if (
+            stands_out is None
+            or (types is not None and wanted not in types)
+            or is_called_example(lead_of(before, len(before), 0))
+        ):
             self._ended = True  # what follows may stand inside of it
         else:
             self._growing = Growing(self._target)

@@ -236,3 +236,11 @@ def choices(alternatives: list[Schema]) -> list[object]:
         if "const" in part:
             found.append(part["const"])
     return found
+
+
+def only_names(alternatives: list[Schema]) -> tuple[str, ...]:
+    """The only strings that may stand at a place, none where that is not limited."""
+    parts = [part for part in alternatives if "string" in (allowed([part]) or {"string"})]
+    if not all("enum" in part or "const" in part for part in parts):
+        return ()
+    return tuple(name for name in choices(parts) if isinstance(name, str))

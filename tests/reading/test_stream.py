@@ -86,7 +86,9 @@ def test_what_the_schema_does_not_have_is_not_shown(text: str) -> None:
         ('{"a": 1e999}', {}),
         ('{"a": [1}', {"a": []}),
         ('{"a" 1}', {}),
-        ('{"a": 1 "b": 2}', {"a": 1}),
+        ('{"a": 1 "b": 2}', {}),
+        ('{"a": 1, "n": 3 kg}', {"a": 1}),
+        ("[1, 1 000]", [1]),
         ('{"a": ?', {}),
         ("[" * 300, None),
     ],
@@ -94,6 +96,19 @@ def test_what_the_schema_does_not_have_is_not_shown(text: str) -> None:
 def test_showing_stops_where_strict_json_does(text: str, last: object) -> None:
     found = shown(text)
     assert last is None or found[-1] == last
+
+
+def test_a_name_the_schema_does_not_have_is_not_shown() -> None:
+    level = {"type": "object", "properties": {"level": {"enum": ["low", "high"]}, "n": {}}}
+    assert shown('{"level": "high", "n": 1}', schema=level)[-1] == {"level": "high", "n": 1}
+    assert shown('{"level": "HIGH", "n": 1}', schema=level)[-1] == {"level": ""}
+    free = {"properties": {"level": {"anyOf": [{"const": "low"}, {"type": "string"}]}}}
+    assert shown('{"level": "HIGH"}', schema=free)[-1] == {"level": "HIGH"}
+
+
+def test_an_example_of_the_form_is_not_shown() -> None:
+    assert shown('Example:\n{"text": "a"}\nAnswer:\n{"text": "b"}') == []
+    assert shown('The form is clear. Answer:\n{"text": "b"}')[-1] == {"text": "b"}
 
 
 def test_items_are_shown_by_what_the_schema_says_of_each_place() -> None:
