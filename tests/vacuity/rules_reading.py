@@ -411,8 +411,8 @@ MUTATIONS: list[Mutation] = [
     broken(
         "a number is shown before its end",
         "growing",
-        "    if end == len(text):\n        return end\n    value =",
-        "    value =",
+        "    if end == len(text):\n        return end\n    state.scalar =",
+        "    state.scalar =",
         STREAM,
         "number_when_its_end",
     ),
@@ -435,8 +435,8 @@ MUTATIONS: list[Mutation] = [
     broken(
         "a bracket in a sentence is shown",
         "stream",
-        "        if stands_out is None or",
-        "        if",
+        "            stands_out is None\n            or (types",
+        "            (types",
         STREAM,
         "may_not_be",
     ),
