@@ -143,9 +143,7 @@ class Served(NamedTuple, Generic[T]):
 Flow: TypeAlias = Generator[Effect[C], object, Served[T]]
 
 
-def guarded_flow(
-    call: C, view: View, policy: Policy, notify: Observer, _type: type[T] | None = None
-) -> Flow[C, T]:
+def guarded_flow(call: C, view: View, policy: Policy, notify: Observer) -> Flow[C, T]:
     """
     Yield effects, be sent their results, return how the call was served. No I/O here.
 

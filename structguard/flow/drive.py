@@ -50,7 +50,7 @@ def drive(
     """Run one call in this thread."""
     if call.guardable and policy.mode != "off" and memo.stale():
         memo.refresh()
-    flow = guarded_flow(call, memo, policy, observer, _typed(send))
+    flow: Flow[C, T] = guarded_flow(call, memo, policy, observer)
     result: object = None
     try:
         while True:
@@ -76,7 +76,7 @@ async def adrive(
     """Run one call on the event loop."""
     if call.guardable and policy.mode != "off" and memo.stale():
         await memo.arefresh()
-    flow = guarded_flow(call, memo, policy, observer, _atyped(send))
+    flow: Flow[C, T] = guarded_flow(call, memo, policy, observer)
     result: object = None
     try:
         while True:
@@ -152,12 +152,3 @@ def _let_go(error: Exception) -> None:
             with suppress(RuntimeError):  # a driver's or another thread's: it is still running
                 trace.tb_frame.clear()
         trace = trace.tb_next
-
-
-def _typed(_send: Callable[[Send[C]], Sent[T]]) -> type[T] | None:
-    """Tell the type checkers what the flow returns."""
-    return None
-
-
-def _atyped(_send: Callable[[Send[C]], Awaitable[Sent[T]]]) -> type[T] | None:
-    return None

@@ -14,38 +14,38 @@ from typing import Protocol
 from weakref import WeakSet
 
 
-class Resting(Protocol):
-    """What takes part; `rest` waits until no thread is inside and keeps them out."""
+class ForkAware(Protocol):
+    """What takes part; `before_fork` waits until no thread is inside and keeps them out."""
 
-    def rest(self) -> None: ...
-    def resume(self) -> None: ...
-    def reborn(self) -> None: ...
+    def before_fork(self) -> None: ...
+    def after_fork_in_parent(self) -> None: ...
+    def after_fork_in_child(self) -> None: ...
     def close(self) -> None: ...
 
 
-_live: WeakSet[Resting] = WeakSet()
-_resting: list[Resting] = []
+_live: WeakSet[ForkAware] = WeakSet()
+_paused: list[ForkAware] = []
 
 
-def watch(memo: Resting) -> None:
+def register(memo: ForkAware) -> None:
     """Let a memo take part for as long as it lives."""
     _live.add(memo)
 
 
 def _before() -> None:
-    _resting.extend(_live)
-    for memo in _resting:
-        memo.rest()
+    _paused.extend(_live)
+    for memo in _paused:
+        memo.before_fork()
 
 
 def _in_parent() -> None:
-    while _resting:
-        _resting.pop().resume()
+    while _paused:
+        _paused.pop().after_fork_in_parent()
 
 
 def _in_child() -> None:
-    while _resting:
-        _resting.pop().reborn()
+    while _paused:
+        _paused.pop().after_fork_in_child()
 
 
 def _at_exit() -> None:

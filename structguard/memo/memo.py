@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 
 from structguard.events import Observer, Verdict, ignore
 from structguard.memo.entry import DEFAULT_EXPIRY, Entry, Jitter, check_scope, clean
-from structguard.memo.forks import watch
+from structguard.memo.forks import register
 from structguard.memo.keys import Call, endpoint_id
 from structguard.memo.local import Local
 from structguard.memo.record import is_time
@@ -58,7 +58,7 @@ class Memo:
         self._local = Local(clock)
         self._wall = wall
         self._jitter = jitter
-        watch(self)
+        register(self)
 
     def __repr__(self) -> str:
         return f"<Memo {self.name}>"
@@ -301,15 +301,15 @@ class Memo:
     ) -> None:
         await self.aclose()
 
-    def rest(self) -> None:
+    def before_fork(self) -> None:
         """Before a fork: wait until no thread is inside the store, and keep them out."""
-        self._shared.rest()
+        self._shared.before_fork()
 
-    def resume(self) -> None:
+    def after_fork_in_parent(self) -> None:
         """After a fork, in the parent."""
-        self._shared.resume()
+        self._shared.after_fork_in_parent()
 
-    def reborn(self) -> None:
+    def after_fork_in_child(self) -> None:
         """After a fork, in the child: free locks, and a store that is read anew."""
         self._local.renew_lock()
-        self._shared.reborn()
+        self._shared.after_fork_in_child()

@@ -291,15 +291,15 @@ class SharedView:
         self._io = threading.RLock()  # view and store: one thing at a time
         self._counting = threading.Lock()  # counts on the call path: never held over I/O
 
-    def rest(self) -> None:
+    def before_fork(self) -> None:
         """Before a fork: wait until no thread is inside, and keep them out."""
         self._io.acquire()
 
-    def resume(self) -> None:
+    def after_fork_in_parent(self) -> None:
         """After a fork, in the parent."""
         self._io.release()
 
-    def reborn(self) -> None:
+    def after_fork_in_child(self) -> None:
         """After a fork, in the child: free locks, read the store anew, counts left to the parent."""
         self._renew_locks()
         self._unread = self._store.blocking

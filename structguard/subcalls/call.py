@@ -24,7 +24,7 @@ from structguard.observe import careful, log_events
 from structguard.schema import as_format
 from structguard.service import Clock
 from structguard.subcalls.outcome import Outcome, Skip, Status
-from structguard.subcalls.sessions import Flight, Flights, Streaks
+from structguard.subcalls.sessions import RunningCall, RunningCalls, Streaks
 from structguard.types import Completion, Format, Kind, Message, Request
 
 P = ParamSpec("P")
@@ -105,7 +105,7 @@ class Subcall(Generic[P, T, D]):
         self.name: str = options.name or str(getattr(describe, "__name__", "subcall"))
         self._otherwise = otherwise
         self._format: Format | None = None
-        self._flights = Flights()
+        self._running = RunningCalls()
         self._streaks = Streaks(self.name, careful(options.observer))
         functools.update_wrapper(self, describe, updated=())
 
@@ -158,11 +158,11 @@ class Subcall(Generic[P, T, D]):
             )
         began = self.options.clock()
         outcome: Outcome[T, D] | None = None
-        flown = session if self.options.abort else None
-        with self._flights.one(flown, self.options.timeout) as flight:
+        abort_session = session if self.options.abort else None
+        with self._running.start(abort_session, self.options.timeout) as running:
             describe = cast("Callable[..., Described | Awaitable[Described]]", self.describe)
             outcome = await self._outcome(provider, describe(*args, **kwargs), session)
-        outcome = self._cut_short(flight, outcome)
+        outcome = self._cut_short(running, outcome)
         self._streaks.note(session or "", outcome.status, outcome.reason)
         return replace(outcome, elapsed=self.options.clock() - began)
 
@@ -224,11 +224,11 @@ class Subcall(Generic[P, T, D]):
         outcome = self._without("timeout" if timed_out else "failed", one_line(error))
         return replace(outcome, error=error, requests=requests)
 
-    def _cut_short(self, flight: Flight, outcome: Outcome[T, D] | None) -> Outcome[T, D]:
+    def _cut_short(self, running: RunningCall, outcome: Outcome[T, D] | None) -> Outcome[T, D]:
         """An aborted or timed-out call has that as its outcome, whatever the cut looked like."""
-        if outcome is not None and (outcome.status != "failed" or not flight.scope.cancel_called):
+        if outcome is not None and (outcome.status != "failed" or not running.scope.cancel_called):
             return outcome
-        if flight.aborted:
+        if running.aborted:
             return self._without("aborted", "a newer call of this session took its place")
         return self._without("timeout", f"no answer within {self.options.timeout:g} s")
 

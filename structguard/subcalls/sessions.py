@@ -1,4 +1,4 @@
-"""What a sub-call keeps per session: the call in flight, and how often it failed in a row."""
+"""What a sub-call keeps per session: the running call, and how often it failed in a row."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ SESSIONS = 1024  # failing sessions that are remembered; the least recently fail
 
 
 @dataclass(slots=True)
-class Flight:
-    """One call in flight; `aborted` once a newer one took its place."""
+class RunningCall:
+    """`aborted` once a newer call took its place."""
 
     scope: anyio.CancelScope
     aborted: bool = False
 
 
-class Flights:
-    """The calls in flight, at most one a session: a newer one aborts the older."""
+class RunningCalls:
+    """At most one call a session: a newer one aborts the older."""
 
-    __slots__ = ("_flights",)
+    __slots__ = ("_calls",)
 
     def __init__(self) -> None:
-        self._flights: dict[str, Flight] = {}
+        self._calls: dict[str, RunningCall] = {}
 
     @contextmanager
-    def one(self, session: str | None, timeout: float | None) -> Generator[Flight]:
+    def start(self, session: str | None, timeout: float | None) -> Generator[RunningCall]:
         """
-        A flight that ends in time. Without a session nothing is aborted. Cancellation of this
-        flight, and only of this one, ends here.
+        A call that ends in time. Without a session nothing is aborted. Cancellation of this call, and
+        only of this one, ends here.
         """
         deadline = float("inf") if timeout is None else anyio.current_time() + timeout
-        flight = Flight(anyio.CancelScope(deadline=deadline))
+        call = RunningCall(anyio.CancelScope(deadline=deadline))
         if session is not None:
-            older = self._flights.get(session)
+            older = self._calls.get(session)
             if older is not None:
                 older.aborted = True
                 older.scope.cancel()
-            self._flights[session] = flight
+            self._calls[session] = call
         try:
-            with flight.scope:
-                yield flight
+            with call.scope:
+                yield call
         finally:
-            if session is not None and self._flights.get(session) is flight:
-                del self._flights[session]
+            if session is not None and self._calls.get(session) is call:
+                del self._calls[session]
 
 
 class Streaks:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from structguard.events import Event
 from structguard.flow import Forget, Lease, Remember, Send, Sent, Served, guarded_flow
+from structguard.flow.algorithm import Flow
 from structguard.memo import Memo, open_memo
 from structguard.options import Policy
 from structguard.types import MemoKey, Place, Refusal, Scope
@@ -80,7 +81,8 @@ class Player:
         self, results: Sequence[Sent[str] | Callable[[], Sent[str]]], call: FakeCall | None = None
     ) -> Served[str]:
         left = list(results)
-        flow = guarded_flow(call or FakeCall(), self.memo, self.policy, self.events.append, str)
+        flow: Flow[FakeCall, str]
+        flow = guarded_flow(call or FakeCall(), self.memo, self.policy, self.events.append)
         result: object = None
         try:
             while True:
