@@ -17,6 +17,7 @@ from structguard.http.seam import (
     Transport as Transport,
     Whole as Whole,
 )
+from structguard.http.urls import checked_proxy
 
 if TYPE_CHECKING:
     from structguard.http.via_openai import OpenAITransport
@@ -35,19 +36,20 @@ def transport_for(
 
     Raises:
         MissingExtra: aiohttp is named and not installed.
-        ValueError: an unknown name, or limits or proxy beside an own transport.
+        ValueError: an unknown name, a proxy that cannot be used, or limits or proxy beside an own
+            transport.
         TypeError: something that cannot send.
     """
     if given == "httpx2":
         from structguard.http.via_httpx2 import Httpx2Transport  # noqa: PLC0415  costs 60 ms
 
-        return Httpx2Transport(limits=limits, proxy=proxy)
+        return Httpx2Transport(limits=limits, proxy=checked_proxy(proxy, socks=True))
     if given == "aiohttp":
         try:
             from structguard.http.via_aiohttp import AiohttpTransport  # noqa: PLC0415  an extra
         except ModuleNotFoundError as error:
             raise MissingExtra("the aiohttp transport", "fast") from error
-        return AiohttpTransport(limits=limits, proxy=proxy)
+        return AiohttpTransport(limits=limits, proxy=checked_proxy(proxy, socks=False))
     if isinstance(given, str):
         raise ValueError(f"transport must be 'httpx2' or 'aiohttp', got {given!r}")
     if not callable(getattr(given, "send", None)):

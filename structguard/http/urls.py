@@ -7,10 +7,13 @@ Source: RFC 3986; spec api-choice, row "endpoint".
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from urllib.parse import urlsplit, urlunsplit
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
+_PROXY = "http, https or socks5, a host and a port, such as http://proxy:3128"
+_SOCKS = frozenset({"socks5", "socks5h"})
 
 
 def checked(url: str, name: str = "base_url") -> str:
@@ -36,6 +39,30 @@ def checked(url: str, name: str = "base_url") -> str:
             f"{name} must not hold user:password@; hand the credential over separately"
         )
     return urlunsplit(parts._replace(fragment=""))
+
+
+def checked_proxy(proxy: str | None, *, socks: bool) -> str | None:
+    """
+    A proxy's address, credentials allowed; `socks`: socks5 and socks5h too, where socksio is there.
+
+    Raises:
+        ValueError: it is none that can be used; nothing of it is repeated.
+    """
+    if proxy is None:
+        return None
+    try:
+        parts = urlsplit(proxy)
+        host = parts.hostname if parts.port != 0 else None
+    except ValueError:
+        raise ValueError(f"proxy is not a URL: {_PROXY}") from None
+    if _CONTROL.search(proxy) or not host or parts.scheme not in {"http", "https", *_SOCKS}:
+        raise ValueError(f"proxy must be the URL of a proxy: {_PROXY}")
+    if parts.scheme in _SOCKS and not (socks and find_spec("socksio")):
+        raise ValueError(
+            "a SOCKS proxy needs transport='httpx2' and the package socksio (pip install socksio);"
+            " give an http or https proxy, or proxy=None"
+        )
+    return proxy
 
 
 def join(base: str, path: str) -> str:

@@ -14,6 +14,7 @@ import aiohttp
 import yarl
 from anyio.lowlevel import current_token
 
+from structguard.http.gunzip import undecodable
 from structguard.http.loops import PerLoop
 from structguard.http.seam import (
     ExchangeFailed,
@@ -166,8 +167,10 @@ def _fault(error: Exception, status: int | None = None) -> ExchangeFailed:
             return broken("the connection could not be made in time")
         case TimeoutError():
             return out_of_time(status)
-        case aiohttp.ContentTypeError() | aiohttp.ClientPayloadError() if _undecoded(error):
-            return unreadable("the reply's content-encoding cannot be decoded", status)
+        case aiohttp.ClientError() if _undecoded(error):
+            return undecodable(status)
+        case aiohttp.ClientResponseError():  # its text repeats the URL, and so a key in its query
+            return broken(f"{error.status}: {error.message}", status)
         case aiohttp.ClientError() | OSError():
             return broken(str(error) or type(error).__name__, status)
         case _:  # a ValueError's text repeats the header, and so the key

@@ -13,11 +13,11 @@ import zlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Protocol
 
 import anyio
 import httpx2
 
+from structguard.http.gunzip import Unpack, undecodable
 from structguard.http.loops import PerLoop
 from structguard.http.seam import (
     ExchangeFailed,
@@ -150,7 +150,7 @@ class Reply:
         self._limit = limit
         self._read = 0
         self._pieces = _raw(reply)
-        self._unpack = _unpacker(self.headers.get("content-encoding", ""))
+        self._unpack = _unpack(self.headers.get("content-encoding", ""))
         self._end = end
         self._exact_from = time.monotonic() + (float("inf") if budget is None else budget * _SLACK)
 
@@ -174,6 +174,10 @@ class Reply:
             chunk = await anext(self._pieces)
         except (httpx2.HTTPError, OSError) as error:
             raise fault(error, self.status) from error
+        except StopAsyncIteration:
+            if self._unpack is not None and self._unpack.is_cut:
+                raise undecodable(self.status) from None
+            raise
         if self._unpack is not None:
             chunk = self._unpacked(self._unpack, chunk)
         self._read += len(chunk)
@@ -181,11 +185,11 @@ class Reply:
             raise too_large(self._limit, self.status)
         return chunk
 
-    def _unpacked(self, unpacker: _Unpacker, chunk: bytes) -> bytes:
+    def _unpacked(self, unpack: Unpack, chunk: bytes) -> bytes:
         try:
-            return unpacker.decompress(chunk, self._limit + 1)
+            return unpack(chunk, self._limit + 1)
         except zlib.error as error:
-            raise unreadable("the reply's gzip cannot be unpacked", self.status) from error
+            raise undecodable(self.status) from error
 
     async def aread(self) -> bytes:
         return await bounded(self._end, self._drain, self.status)
@@ -227,15 +231,9 @@ def _context(verify: bool | ssl.SSLContext) -> ssl.SSLContext:  # noqa: FBT001  
     return httpx2.create_ssl_context(verify=verify, trust_env=False)
 
 
-class _Unpacker(Protocol):
-    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
-
-
-def _unpacker(encoding: str) -> _Unpacker | None:
+def _unpack(encoding: str) -> Unpack | None:
     """Only gzip was asked for; bytes in any other encoding are refused as junk by it."""
-    if encoding.strip().lower() in {"", "identity"}:
-        return None
-    return zlib.decompressobj(wbits=31)
+    return None if encoding.strip().lower() in {"", "identity"} else Unpack()
 
 
 def fault(error: Exception, status: int | None = None) -> ExchangeFailed:

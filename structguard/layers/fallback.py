@@ -181,7 +181,7 @@ class FallbackChain:
         if self._judge(error).advance:
             return False
         if len(attempts) > 1:  # the failures before it stay reachable
-            _attach(error, attempts)
+            _attach(error, self._every(attempts))
         return True
 
     def _exhausted(self, request: Request, attempts: list[tuple[str, Exception]]) -> Exception:
@@ -192,14 +192,24 @@ class FallbackChain:
         refused = kind_of(first) in {Kind.AUTHENTICATION, Kind.BILLING}
         if refused and name == self._links[0].name and not partition.fallback_served:
             error = first
-        _attach(error, attempts)
+        every = self._every(attempts)
+        _attach(error, every)
         self._observer(
             ChainExhausted(
                 partition=request.partition,
-                attempts=tuple((link, one_line(failure)) for link, failure in attempts),
+                attempts=tuple((link, one_line(failure)) for link, failure in every),
             )
         )
         return error
+
+    def _every(self, attempts: Sequence[tuple[str, Exception]]) -> list[tuple[str, Exception]]:
+        """The attempts, those of a chain that is a link itself in place of the one it stands for."""
+        chains = {entry.name for entry in self._links if _is_chain(entry.provider)}
+        every: list[tuple[str, Exception]] = []
+        for link, error in attempts:
+            inner = getattr(error, "attempts", ()) if link in chains else ()
+            every += [(f"{link}: {name}", cause) for name, cause in inner] or [(link, error)]
+        return every
 
     def _pinned(self, request: Request) -> _Entry:
         """The one link a request names: by link name, else by provider id and its model (C16)."""
@@ -276,6 +286,11 @@ def _for_link(request: Request, entry: _Entry) -> Request:
     if model == request.model and request.provider is None:
         return request
     return request.derive(model=model, provider=None)
+
+
+def _is_chain(provider: object) -> bool:
+    """Whether a link's provider is itself a chain, guarded or not."""
+    return isinstance(getattr(provider, "provider", provider), FallbackChain)
 
 
 def _attach(error: Exception, attempts: Sequence[tuple[str, Exception]]) -> None:

@@ -1,5 +1,6 @@
 """
-What an exception means to retries, chain and breaker: ours by its rule, a foreign one by its status.
+What an exception means to retries, chain and breaker: ours by its rule, a foreign one as its
+vendor's wire would judge the same answer: by code, status and text.
 
 No SDK is imported; foreign exceptions are duck-typed. Source: spec errors "the table", spec chain.
 """
@@ -48,7 +49,7 @@ def kind_of(error: BaseException) -> Kind | None:
         return _kind_in_reply(error) or _kind_by_name(error)
     if _refuses_format(error):
         return Kind.FORMAT_REFUSED
-    return kind_of_status(status)
+    return _kind_of_answer(error, status)
 
 
 def is_outage(error: BaseException, /) -> bool:
@@ -84,6 +85,19 @@ def _status(error: BaseException) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
             return value
     return None
+
+
+def _kind_of_answer(error: Exception, status: int) -> Kind:
+    """As our own provider would judge it: a 400 may say that the account is out of credit."""
+    from structguard.refusal import body_of  # noqa: PLC0415  tables built at the first need
+    from structguard.wire.table import WIRES  # noqa: PLC0415
+
+    found = body_of(error)
+    if found is None:
+        return kind_of_status(status)
+    body, api = found
+    wire = WIRES[api]
+    return wire.classify(wire.failure(status, {}, body))[0]
 
 
 def _kind_in_reply(error: Exception) -> Kind | None:

@@ -41,6 +41,7 @@ from structguard.providers.vertex import (
     GoogleCredentials,
     VertexToken,
     account_info,
+    default_info,
     project_of,
     require_google_auth,
 )
@@ -123,7 +124,8 @@ class Google(BaseProvider):
         """
         Read GEMINI_API_KEY and GEN_AI_API_BASE_URL; without a key and with VERTEX_AI_LOCATION,
         Vertex: GOOGLE_CREDENTIALS (JSON or a path, else the application default credentials) and
-        GOOGLE_CLOUD_PROJECT (else the credential's own project).
+        GOOGLE_CLOUD_PROJECT (else the project in GOOGLE_CREDENTIALS or in the file that
+        GOOGLE_APPLICATION_CREDENTIALS names).
 
         Raises:
             ValueError: Vertex without a project, or a credential that cannot be read.
@@ -132,14 +134,16 @@ class Google(BaseProvider):
         common.setdefault("timeout", TIMEOUT)
         key, location = read(env, "GEMINI_API_KEY"), read(env, "VERTEX_AI_LOCATION")
         base_url = read(env, "GEN_AI_API_BASE_URL")
-        read_network(common, base_url or BASE_URL)
         if key is not None or location is None:
+            read_network(common, base_url or BASE_URL)
             return cls(key, base_url=base_url, **common)
         credentials = read(env, "GOOGLE_CREDENTIALS")
         info = None if credentials is None else account_info(credentials)
+        project = read(env, "GOOGLE_CLOUD_PROJECT") or project_of(info or default_info(env))
+        read_network(common, base_url or _vertex_url(location, project, key))
         return cls(
             location=location,
-            project=read(env, "GOOGLE_CLOUD_PROJECT") or project_of(info),
+            project=project,
             credentials=info,
             base_url=base_url,
             **common,
@@ -180,6 +184,8 @@ def _vertex_url(location: str, project: str | None, key: str | None) -> str:
         raise ValueError(
             "give api_key or a location, not both: Vertex takes google-auth credentials"
         )
+    if not location.replace("-", "").isalnum():  # it becomes a part of the host
+        raise ValueError(f"location must be a Google Cloud region or 'global', got {location!r}")
     if not project:
         raise ValueError("Vertex needs a project: pass project, or set GOOGLE_CLOUD_PROJECT")
     host = "aiplatform" if location == "global" else f"{location}-aiplatform"

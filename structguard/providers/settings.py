@@ -58,7 +58,7 @@ def read_seconds(env: Environ, name: str, default: float) -> float:
 def read_network(common: Common, url: str) -> None:
     """
     The proxy that HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY name for a URL, unless the caller
-    has said something about proxy or transport.
+    has said something about proxy or transport. A bare `host:port` is an http proxy, as curl has it.
     """
     if "proxy" in common or not isinstance(common.get("transport", ""), str):
         return
@@ -68,7 +68,7 @@ def read_network(common: Common, url: str) -> None:
     proxies = getproxies_environment()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
     if proxy and not proxy_bypass(parts.netloc):
-        common["proxy"] = proxy
+        common["proxy"] = proxy if "://" in proxy else f"http://{proxy}"
 
 
 def checked_timeout(seconds: float, name: str = "timeout") -> float:

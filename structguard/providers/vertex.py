@@ -99,7 +99,14 @@ def _life(expiry: dt.datetime | None) -> float | None:
     return max(0.0, (aware - dt.datetime.now(dt.UTC)).total_seconds())
 
 
-def account_info(text: str) -> Mapping[str, object]:
+def default_info(env: Mapping[str, str]) -> Mapping[str, object] | None:
+    """What the file of the application default credentials holds, if the environment names it."""
+    name = "GOOGLE_APPLICATION_CREDENTIALS"
+    path = env.get(name, "").strip()
+    return account_info(path, name) if path else None
+
+
+def account_info(text: str, name: str = "GOOGLE_CREDENTIALS") -> Mapping[str, object]:
     """
     A credential file's content, from its JSON text or its path.
 
@@ -112,7 +119,7 @@ def account_info(text: str) -> Mapping[str, object]:
     except (OSError, ValueError):
         info = None
     if info is None:
-        raise ValueError("GOOGLE_CREDENTIALS must be the JSON of a credential or the path to it")
+        raise ValueError(f"{name} must be the JSON of a credential or the path to it")
     return info
 
 

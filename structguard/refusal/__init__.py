@@ -11,6 +11,7 @@ from structguard.refusal.facts import (
     request_facts as request_facts,
 )
 from structguard.refusal.foreign import (
+    body_of as body_of,
     is_refusal as is_refusal,
     refusal_of as refusal_of,
     status_of as status_of,

@@ -99,6 +99,24 @@ def refusal_of(
     )
 
 
+def body_of(exc: BaseException) -> tuple[str, Api] | None:
+    """
+    The error body of a foreign exception and the API that speaks so, where it tells; chat where
+    nothing says which.
+    """
+    answer = _answer(exc)
+    if answer is None:
+        return None
+    body = answer[1] if isinstance(answer[1], str) else answer[1].decode("utf-8", "replace")
+    reply = as_mapping(_get(exc, "response"))
+    if reply is not None:
+        error = as_mapping(reply.get("Error")) or {}
+        return json.dumps({"code": error.get("Code"), "message": error.get("Message")}), "converse"
+    found = _api_at(_address_of(exc))
+    genai = as_mapping(_get(exc, "details")) is not None  # google-genai's errors
+    return body, found or ("generate_content" if genai else "chat")
+
+
 def status_of(exc: BaseException) -> int | None:
     """The HTTP status of the answer that `refusal_of` judges; None where no answer arrived."""
     answer = _provider_answer(exc) if isinstance(exc, ProviderError) else _answer(exc)
@@ -159,18 +177,29 @@ def _plain(exc: BaseException) -> tuple[int, str] | None:
 
 def _facts_of(exc: BaseException) -> RequestFacts:
     """What the exception's own request carried; a JSON Schema where it cannot be read."""
-    request = _get(exc, "request") or _get(_get(exc, "response"), "request")
-    url = str(_get(request, "url") or "")
-    address = url.split("?", 1)[0]
+    request, address = _request_of(exc), _address_of(exc)
     if any(part in address for part in _OTHER_ADDRESSES):
         return _NO_FORMAT
-    api: Api | None = next((_ADDRESSES[part] for part in _ADDRESSES if part in address), None)
+    api = _api_at(address)
     body = _json(_get(request, "content") or _get(request, "body"))
     if body is None:
         return _UNKNOWN if api is None else RequestFacts(sent="json_schema", api=api)
     apis = _APIS if api is None else (api,)
     found = [request_facts(body, spelled) for spelled in apis]
     return next((facts for facts in found if facts.sent is not None), _NO_FORMAT)
+
+
+def _request_of(exc: BaseException) -> object:
+    return _get(exc, "request") or _get(_get(exc, "response"), "request")
+
+
+def _address_of(exc: BaseException) -> str:
+    """The URL that was asked, without its query; "" where nothing tells."""
+    return str(_get(_request_of(exc), "url") or "").split("?", 1)[0]
+
+
+def _api_at(address: str) -> Api | None:
+    return next((_ADDRESSES[part] for part in _ADDRESSES if part in address), None)
 
 
 def _json(content: object) -> Mapping[str, object] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 _REQUEST_ID = (
@@ -54,10 +54,12 @@ def retry_after(low: Mapping[str, str], now: float | None = None) -> float | Non
 
 
 def _date(text: str) -> datetime | None:
+    """An HTTP date, in any of its three forms; one that names no zone is in UTC (RFC 9110 §5.6.7)."""
     try:
-        return parsedate_to_datetime(text)
+        found = parsedate_to_datetime(text)
     except (ValueError, OverflowError):  # a year or an offset beyond any calendar
         return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def number(text: str) -> int | float | None:

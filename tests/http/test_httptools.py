@@ -18,7 +18,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from pytest_httpserver import HTTPServer
 
 from structguard.http import ExchangeFailed, Limits
-from structguard.http.h1.reply import HIGH, Unpack
+from structguard.http.gunzip import Unpack
+from structguard.http.h1.reply import HIGH
 from structguard.http.via_httptools import HttptoolsTransport
 from structguard.types import Failure
 from tests.http.raw import Play, RawServer, chunked, raw_server, reply

@@ -11,7 +11,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from structguard.errors import MissingExtra
-from structguard.http import Limits, Whole, transport_for, transport_of_client
+from structguard.http import Limits, TransportName, Whole, transport_for, transport_of_client
 from structguard.http.via_httptools import HttptoolsTransport
 from structguard.http.via_httpx2 import Httpx2Transport, fault
 
@@ -37,6 +37,30 @@ def test_a_callers_own_transport_is_used_as_it_is() -> None:
     assert transport_for(own) is own
     with pytest.raises(ValueError, match="limits and proxy do nothing"):
         transport_for(own, proxy="http://p.invalid")
+
+
+@pytest.mark.parametrize("name", ["httpx2", "aiohttp"])
+@pytest.mark.parametrize(
+    "proxy",
+    ["", "proxy:3128", "http://", "ftp://p.invalid", "http://u:secret@[", "http://u:secret@p:0", "a b",
+     "socks5://u:secret@p.invalid"],
+)  # fmt: skip
+def test_a_proxy_that_cannot_be_used_is_told_where_it_is_given(
+    name: TransportName, proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structguard.http.urls.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"proxy") as caught:
+        transport_for(name, proxy=proxy)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_socks_proxy_is_for_httpx2_where_socksio_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("structguard.http.urls.find_spec", lambda name: object())
+    assert isinstance(transport_for("httpx2", proxy="socks5h://p.invalid:1080"), Httpx2Transport)
+    with pytest.raises(ValueError, match="SOCKS"):
+        transport_for("aiohttp", proxy="socks5h://p.invalid:1080")
 
 
 def test_a_transport_by_name_shows_its_limits_and_nothing_else() -> None:

@@ -110,12 +110,24 @@ async def test_a_packed_body_is_unpacked(transport: Transport) -> None:
         assert await got.aread() == b'{"a": 1}'
 
 
-async def test_a_body_that_cannot_be_unpacked_is_no_network_fault(transport: Transport) -> None:
-    play = Play([reply(b"junk", headers="content-encoding: gzip\r\n")])
-    with raw_server(play) as server, pytest.raises(ExchangeFailed) as caught:
-        await transport.send("POST", server.url, headers=HEADERS, body=b"{}", budget=5)
+async def test_a_body_packed_in_two_members_is_unpacked_whole(transport: Transport) -> None:
+    packed = gzip.compress(b'{"a": ') + gzip.compress(b"1}")
+    with raw_server(Play([reply(packed, headers="content-encoding: gzip\r\n")])) as server:
+        assert await drained(transport, server.url, stream=True) == b'{"a": 1}'
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "zstd"])
+async def test_a_body_that_cannot_be_unpacked_is_no_network_fault(
+    transport: Transport, coding: str
+) -> None:
+    play = Play([reply(b"junk", headers=f"content-encoding: {coding}\r\n")])
+    with raw_server(play) as server:
+        url = f"{server.url}?key=secret-in-the-query"
+        with pytest.raises(ExchangeFailed) as caught:
+            await transport.send("POST", url, headers=HEADERS, body=b"{}", budget=5)
     failure = caught.value.failure
-    assert (failure.status, failure.network, failure.truncated) == (200, False, False)
+    assert (failure.network, failure.truncated) == (False, False)
+    assert failure.message == "the reply's content-encoding cannot be decoded"
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -17,6 +17,7 @@ from structguard.events import (
     LinkBack,
     LinkDropped,
 )
+from structguard.guard import Guard
 from structguard.layers.fallback import FallbackChain, Link
 from structguard.options import BreakerOptions
 from structguard.providers import Anthropic, Google, OpenAI
@@ -503,6 +504,27 @@ async def test_the_failures_before_an_error_that_does_not_advance_stay_reachable
     assert await world.fails() is invalid
     assert invalid.attempts == (("a", DOWN), ("b", invalid))
     assert "ChainExhausted" not in named(world.events)
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize("last", [False, True])
+async def test_the_attempts_of_a_chain_within_a_chain_stay_reachable(
+    *, last: bool, guarded: bool
+) -> None:
+    def link(name: str) -> Link:
+        return Link(Script(failing(Kind.UNAVAILABLE, name), id=name))
+
+    inner = Link(FallbackChain([link("a"), link("b")]), name="inner")
+    links = [link("c"), inner] if last else [inner, link("c")]
+    chain = FallbackChain(links, guard=Guard(memo="memory:") if guarded else None)
+    with pytest.raises(ProviderError) as caught:
+        await chain.complete(ASK)
+    within = ["inner: a", "inner: b"]
+    names = ["c", *within] if last else [*within, "c"]
+    assert [name for name, _ in caught.value.attempts] == names
+    assert [str(error) for _, error in caught.value.attempts] == [
+        f"scripted: {name[-1]}" for name in names
+    ]
 
 
 async def test_a_foreign_exception_without_room_for_attempts_comes_out_all_the_same() -> None:

@@ -165,6 +165,71 @@ async def test_in_a_chain_a_foreign_exception_counts_by_its_status() -> None:
     assert chain.state()[0].reason == "StatusError: Authorization: Bearer ***"
 
 
+def answered(
+    status: int, body: object, path: str = "/v1/chat/completions"
+) -> openai.APIStatusError:
+    """What the SDKs raise for an answer with an error status."""
+    request = httpx2.Request("POST", f"http://127.0.0.1{path}")
+    reply = httpx2.Response(status, json=body, request=request)
+    return openai.APIStatusError("no", response=reply, body=body)
+
+
+class BotoError(Exception):
+    """As botocore raises them, with the exception's name."""
+
+    def __init__(self, status: int, code: str, message: str = "no") -> None:
+        super().__init__("no")
+        self.response = {
+            "ResponseMetadata": {"HTTPStatusCode": status},
+            "Error": {"Code": code, "Message": message},
+        }
+
+
+class GenaiError(Exception):
+    """As google-genai raises them."""
+
+    def __init__(self, code: int, details: dict[str, object]) -> None:
+        super().__init__("no")
+        self.code = code
+        self.details = details
+
+
+def _error(**fields: object) -> dict[str, object]:
+    return {"error": fields}
+
+
+POOR = "Your credit balance is too low to access the Anthropic API."
+KEY = {"status": "INVALID_ARGUMENT", "message": "no", "details": [{"reason": "API_KEY_INVALID"}]}
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (answered(429, _error(code="insufficient_quota", message="no")), Kind.BILLING),
+        (answered(400, _error(code="model_not_found", message="no")), Kind.NOT_FOUND),
+        (answered(400, _error(code="unsupported_api_for_model")), Kind.UNSUPPORTED_API),
+        (answered(500, _error(code="context_length_exceeded")), Kind.CONTEXT_LENGTH),
+        (answered(400, _error(message="no")), Kind.INVALID_REQUEST),
+        (
+            answered(400, _error(type="invalid_request_error", message=POOR), "/v1/messages"),
+            Kind.BILLING,
+        ),
+        (BotoError(400, "ServiceQuotaExceededException"), Kind.RATE_LIMITED),
+        (BotoError(424, "ModelErrorException"), Kind.UNAVAILABLE),
+        (BotoError(400, "ExpiredTokenException"), Kind.AUTHENTICATION),
+        (BotoError(400, "ValidationException", "Input is too long."), Kind.CONTEXT_LENGTH),
+        (GenaiError(400, _error(**KEY)), Kind.AUTHENTICATION),
+        (GenaiError(400, _error(status="INVALID_ARGUMENT", message="no")), Kind.INVALID_REQUEST),
+    ],
+)
+def test_a_foreign_answer_is_judged_as_our_own_providers_judge_it(
+    error: Exception, kind: Kind
+) -> None:
+    assert kind_of(error) is kind
+    assert is_outage(error) == KINDS[kind].advance
+    assert rule_of(error).breaker == KINDS[kind].breaker
+
+
 REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1")
 
 

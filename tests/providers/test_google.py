@@ -14,6 +14,7 @@ from werkzeug import Response as Answer
 
 from structguard.errors import AuthenticationFailed, MissingExtra, ProviderError
 from structguard.events import OptionIgnored
+from structguard.http.via_httpx2 import Httpx2Transport
 from structguard.providers import Google
 from structguard.providers.vertex import VertexToken
 from structguard.service import Provider
@@ -337,6 +338,50 @@ def test_from_env(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     monkeypatch.setenv("GEN_AI_API_BASE_URL", "https://proxy.invalid/g")
     opened = Google.from_env()
     assert (opened.id, repr(opened)) == ("proxy.invalid/g", "Google(id='proxy.invalid/g')")
+
+
+def _vertex_env(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
+    for name in ("GEMINI_API_KEY", "GEN_AI_API_BASE_URL", "GOOGLE_CREDENTIALS", "NO_PROXY",
+                 "GOOGLE_CLOUD_PROJECT", "GOOGLE_APPLICATION_CREDENTIALS", "no_proxy"):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"VERTEX_AI_LOCATION": "eu", **variables}.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_the_project_of_the_default_credentials_file_is_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "key.json"
+    file.write_text('{"type": "service_account", "project_id": "from-adc"}', "utf-8")
+    _vertex_env(monkeypatch, GOOGLE_APPLICATION_CREDENTIALS=str(file))
+    assert "/projects/from-adc/" in Google.from_env().id
+    file.write_text("{", "utf-8")
+    with pytest.raises(ValueError, match="GOOGLE_APPLICATION_CREDENTIALS must be"):
+        Google.from_env()
+
+
+@pytest.mark.parametrize(
+    ("exempt", "proxy"),
+    [
+        ("eu-aiplatform.googleapis.com", None),
+        ("generativelanguage.googleapis.com", "http://proxy:3128"),
+    ],
+)
+def test_vertex_has_the_proxy_of_its_own_host(
+    monkeypatch: pytest.MonkeyPatch, exempt: str, proxy: str | None
+) -> None:
+    _vertex_env(
+        monkeypatch, GOOGLE_CLOUD_PROJECT="p", HTTPS_PROXY="http://proxy:3128", NO_PROXY=exempt
+    )
+    transport = Google.from_env()._engine.transport
+    assert isinstance(transport, Httpx2Transport)
+    assert transport._proxy == proxy
+
+
+@pytest.mark.parametrize("location", ["", "evil.example/", "eu/../x", "a@b", "eu west"])
+def test_a_location_is_a_word_for_it_becomes_a_host(location: str) -> None:
+    with pytest.raises(ValueError, match="location must be"):
+        Google(location=location, project="p")
 
 
 def test_google_auth_is_named_when_missing(monkeypatch: pytest.MonkeyPatch) -> None:

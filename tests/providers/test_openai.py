@@ -186,12 +186,15 @@ async def test_from_env_takes_the_environments_proxy_and_nobody_else_does(
     async with OpenAICompat.from_env() as opened:
         assert (await opened.complete(ask())).text == ANSWER
     assert served.received[0].host == "llm.invalid"
+    monkeypatch.setenv("HTTP_PROXY", f"{httpserver.host}:{httpserver.port}")
+    async with OpenAICompat.from_env() as opened:
+        assert (await opened.complete(ask())).text == ANSWER
     monkeypatch.setenv("NO_PROXY", "llm.invalid")
     for opened in (OpenAICompat.from_env(), OpenAICompat("http://llm.invalid/v1")):
         with pytest.raises(Unavailable):
             await opened.complete(ask(attempts=1))
         await opened.aclose()
-    assert len(served.received) == 1
+    assert len(served.received) == 2
     OpenAICompat.from_env(transport=Httpx2Transport())
 
 

@@ -19,6 +19,20 @@ ORDER = "tests/layers/test_fallback_order.py"
 
 MUTATIONS: list[Mutation] = [
     Mutation(
+        "chain: the attempts of a chain within are lost",
+        "structguard/layers/fallback.py",
+        'inner = getattr(error, "attempts", ()) if link in chains else ()',
+        "inner = ()",
+        ("tests/layers/test_fallback.py", "-k", "chain_within_a_chain"),
+    ),
+    Mutation(
+        "outage: a foreign answer is judged by its status alone",
+        "structguard/layers/outage.py",
+        "    if found is None:\n        return kind_of_status(status)\n",
+        "    if found:\n        return kind_of_status(status)\n    assert found\n",
+        ("tests/layers/test_fallback_outage.py", "-k", "as_our_own"),
+    ),
+    Mutation(
         "chain: an observer can fail a call",
         FALLBACK,
         "observer = careful(observer)",
@@ -170,7 +184,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "chain: attempts are lost",
         FALLBACK,
-        "        _attach(error, attempts)\n        self._observer(",
+        "        _attach(error, every)\n        self._observer(",
         "        self._observer(",
         _one("test_an_exhausted_chain_raises_the_last_error_with_all_attempts"),
     ),

@@ -69,7 +69,7 @@ MUTATIONS: list[Mutation] = [
     ),
     Mutation(
         "http: a bomb is unpacked",
-        "structguard/http/h1/reply.py",
+        "structguard/http/gunzip.py",
         "self._member.decompress(data, most - len(out))",
         "self._member.decompress(data)",
         (f"{_HTTP}::test_a_bomb_is_not_unpacked",),

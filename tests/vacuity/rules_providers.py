@@ -26,6 +26,27 @@ def _tests(module: str, *names: str) -> tuple[str, ...]:
 
 MUTATIONS: list[Mutation] = [
     Mutation(
+        "http: a second gzip member is lost",
+        "structguard/http/gunzip.py",
+        "            data = self._member.unused_data\n",
+        '            data = b""\n',
+        (*_tests("transports", "a_body_packed_in_two_members_is_unpacked_whole"), "-k", "httpx2"),
+    ),
+    Mutation(
+        "providers: a location may be any host",
+        "structguard/providers/google.py",
+        'if not location.replace("-", "").isalnum():',
+        "if not location:",
+        _tests("google", "a_location_is_a_word_for_it_becomes_a_host"),
+    ),
+    Mutation(
+        "wire: a date without a zone is local time",
+        "structguard/wire/headers.py",
+        "return found if found.tzinfo else found.replace(tzinfo=UTC)",
+        "return found",
+        ("tests/wire/test_headers.py", "-k", "every_form"),
+    ),
+    Mutation(
         "bedrock: damage takes with it what came before",
         "structguard/providers/aws.py",
         "            events_of.fail(Failure(status=200, message=text, truncated=True))\n",

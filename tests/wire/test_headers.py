@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from structguard.wire import chat
@@ -36,6 +38,28 @@ def test_retry_after_is_seconds_or_a_date(
     headers: dict[str, str], now: float | None, seconds: float | None
 ) -> None:
     assert chat.failure(429, headers, "", now=now).retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        LATER,
+        "Friday, 29-Nov-24 12:00:30 GMT",
+        "Fri Nov 29 12:00:30 2024",
+        "Fri, 29 Nov 2024 12:00:30 -0000",
+        "Fri, 29 Nov 2024 12:00:30",
+    ],
+)
+def test_every_form_of_a_date_is_utc_wherever_we_are(
+    date: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert chat.failure(429, {"retry-after": date}, "", now=NOW).retry_after == 40.0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @pytest.mark.parametrize(

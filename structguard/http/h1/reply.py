@@ -11,10 +11,10 @@ import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Protocol
 
-from structguard.http.seam import ExchangeFailed, too_large, unreadable
+from structguard.http.gunzip import Unpack, undecodable
+from structguard.http.seam import ExchangeFailed, too_large
 
 HIGH = 64 * 1024  # bytes of a streamed reply held for a slow reader; more, and the upstream waits
-_GZIP = 31  # zlib's window bits for gzip, with its header
 
 
 class Line(Protocol):
@@ -183,39 +183,3 @@ class Reply:
         """Whether the end of the connection is the end of the body."""
         names = {name.lower() for name, _ in self.raw}
         return bool(self.status) and not names & {b"content-length", b"transfer-encoding"}
-
-
-class Unpack:
-    """Gzip, member after member, never more than asked for at once."""
-
-    __slots__ = ("_begun", "_member")
-
-    def __init__(self) -> None:
-        self._member = zlib.decompressobj(_GZIP)
-        self._begun = False
-
-    def __call__(self, data: bytes, most: int) -> bytes:
-        """
-        What these bytes hold, `most` bytes of it at most; then the body is over its limit anyway.
-
-        Raises:
-            zlib.error: this is not gzip.
-        """
-        out = b""
-        while data and len(out) < most:
-            if self._member.eof:
-                self._member = zlib.decompressobj(_GZIP)
-            self._begun = True
-            out += self._member.decompress(data, most - len(out))
-            data = self._member.unused_data
-        return out
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether more should have come."""
-        return self._begun and not self._member.eof
-
-
-def undecodable(status: int) -> ExchangeFailed:
-    """A body packed in a way that was not offered, or badly."""
-    return unreadable("the reply's content-encoding cannot be decoded", status)
