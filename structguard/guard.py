@@ -6,11 +6,10 @@ Source: DESIGN "Public face".
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, cast
 
 from structguard.options import Policy
 
@@ -26,6 +25,15 @@ _PROVIDES = ("id", "base_url", "api_for", "complete", "stream")
 
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., object])
+
+
+class _Shared(TypedDict):
+    """What every guarded thing is given of its guard."""
+
+    memo: Memo
+    policy: Policy
+    observer: Observer
+    clock: Clock
 
 
 class Guard:
@@ -65,6 +73,10 @@ class Guard:
         self.clock = clock
         self.memo: Memo = open_memo(memo, observer=self.observer, clock=clock, wall=wall)
 
+    @property
+    def _shared(self) -> _Shared:
+        return _Shared(memo=self.memo, policy=self.policy, observer=self.observer, clock=self.clock)
+
     def wrap(self, client: C) -> C:
         """Guard an openai client in place and return it (see `structguard.wrap`)."""
         if _is_openai(client):
@@ -72,10 +84,7 @@ class Guard:
 
             openai_sdk.guard_client(
                 client,
-                memo=self.memo,
-                policy=self.policy,
-                observer=self.observer,
-                clock=self.clock,
+                **self._shared,
             )
             return client
         raise TypeError(
@@ -111,17 +120,14 @@ class Guard:
                 return cast("F", type(held)(decorate(cast("F", held.__func__))))
             if functions.is_guarded(function):
                 return function
-            signature = _checked_signature(function, model, format)
+            signature = functions.checked_signature(function, model, format)
             guard = functions.FunctionGuard(
                 function=function,
                 signature=signature,
                 provider=provider,
                 model=model,
                 format=format,
-                memo=self.memo,
-                policy=self.policy,
-                observer=self.observer,
-                clock=self.clock,
+                **self._shared,
             )
             return cast("F", functions.guard_function(guard))
 
@@ -149,10 +155,7 @@ class Guard:
             )
         degrade = Degrade(
             provider=provider,
-            memo=self.memo,
-            policy=self.policy,
-            observer=self.observer,
-            clock=self.clock,
+            **self._shared,
             model=model,
         )
         return Protected(provider, degrade)
@@ -171,10 +174,7 @@ class Guard:
 
         return GuardedTransport(
             transport,
-            memo=self.memo,
-            policy=self.policy,
-            observer=self.observer,
-            clock=self.clock,
+            **self._shared,
         )
 
     def async_transport(
@@ -190,10 +190,7 @@ class Guard:
 
         return AsyncGuardedTransport(
             transport,
-            memo=self.memo,
-            policy=self.policy,
-            observer=self.observer,
-            clock=self.clock,
+            **self._shared,
         )
 
     def close(self) -> None:
@@ -320,24 +317,3 @@ def _is_openai(client: object) -> bool:
         kind.__module__.partition(".")[0] == "openai" and kind.__name__ in ("OpenAI", "AsyncOpenAI")
         for kind in type(client).__mro__
     )
-
-
-def _checked_signature(
-    function: Callable[..., object], model: str | Callable[..., str], format_: str
-) -> inspect.Signature:
-    if not callable(function):
-        raise TypeError(f"guarded decorates a function, got {type(function).__name__}")
-    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
-        raise TypeError("guarded cannot look into a function that yields: wrap the client instead")
-    signature = inspect.signature(function)
-    parameters = signature.parameters
-    takes_rest = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    named = [format_] if callable(model) else [format_, model]
-    missing = [name for name in named if name not in parameters]
-    if missing and not takes_rest:
-        raise ValueError(
-            f"{getattr(function, '__qualname__', function)!s} has no argument"
-            f" {', '.join(map(repr, missing))}; its arguments are {', '.join(parameters) or 'none'}:"
-            " name them with guarded(model=…, format=…)"
-        )
-    return signature

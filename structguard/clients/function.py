@@ -11,12 +11,12 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from structguard.clients.function_call import FunctionCall, FunctionGuard
+from structguard.clients.function_call import FunctionCall, FunctionGuard, checked_signature
 from structguard.clients.results import answers, at_once
 from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, publish
 from structguard.refusal import refusal_of, status_of
 
-__all__ = ["FunctionGuard", "guard_function", "is_guarded"]
+__all__ = ["FunctionGuard", "checked_signature", "guard_function", "is_guarded"]
 _MARK = "__structguard__"
 
 

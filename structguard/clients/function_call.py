@@ -174,6 +174,33 @@ class FunctionCall:
         return advise(self.format.schema) if isinstance(self.format, JsonSchema) else ""
 
 
+def checked_signature(
+    function: Callable[..., object], model: str | Callable[..., str], format_: str
+) -> inspect.Signature:
+    """
+    The signature of a function that can be guarded.
+
+    Raises:
+        TypeError: not a function, or one that yields. ValueError: it has no such arguments.
+    """
+    if not callable(function):
+        raise TypeError(f"guarded decorates a function, got {type(function).__name__}")
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        raise TypeError("guarded cannot look into a function that yields: wrap the client instead")
+    signature = inspect.signature(function)
+    parameters = signature.parameters
+    takes_rest = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    named = [format_] if callable(model) else [format_, model]
+    missing = [name for name in named if name not in parameters]
+    if missing and not takes_rest:
+        raise ValueError(
+            f"{getattr(function, '__qualname__', function)!s} has no argument"
+            f" {', '.join(map(repr, missing))}; its arguments are {', '.join(parameters) or 'none'}:"
+            " name them with guarded(model=…, format=…)"
+        )
+    return signature
+
+
 class _Absent:
     """Stands for an argument that is left out."""
 
