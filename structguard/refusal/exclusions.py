@@ -99,7 +99,7 @@ NEVER: tuple[tuple[str, Words], ...] = (
             ),
             (
                 "令牌|余额|充值|密钥|欠费|配额|限流|频率|额度",
-                r"余额|欠费|额度|配额|密钥|令牌|充值|限流|频率",
+                r"余额|欠费|额度|配额|密钥|充值|限流|频率(?!惩罚)|令牌.{0,8}(?:无效|无权|过期|失效|错误|不正确|不存在|不可用|缺失)|(?:无效|过期|失效|错误|缺少|未提供)的?.{0,6}令牌",
             ),
         ),
     ),
@@ -116,7 +116,10 @@ NEVER: tuple[tuple[str, Words], ...] = (
             ),
             (
                 "deployment|model",
-                r"\b(?:model|deployment)\b.{0,60}\b(?:via|on|by|for|with|through|using|in) (?:this|the) ['/\w]{0,40} ?(?:api|endpoint)\b(?!.{0,60}response[_ ]format)",
+                (
+                    r"\b(?:model|deployment)\b.{0,60}(?:\b(?:not|only|never|cannot|can't|un(?:supported|available)) |n't )(?:be )?(?:\w+ ){0,2}?"
+                    r"(?:(?:via|on|by|for|with|through|using|in) )?(?:this|the) ['/\w]{0,40} ?(?:api|endpoint)\b(?!.{0,60}response[_ ]format)"
+                ),
             ),
             ("'/v1/|use the ", r"\buse the (?:\w+ ){1,3}(?:api|endpoint) instead\b|'/v1/[\w/]+'"),
             ("模型", r"模型.{0,20}(?:不存在|未找到|已下线|无权)"),
@@ -181,11 +184,11 @@ NEVER: tuple[tuple[str, Words], ...] = (
             ),
             (
                 " pars",
-                r"\b(?:could not|cannot|failed to|unable to|error) pars(?:e|ing) (?:the )?(?:json )?(?:request|body|payload|json body)",
+                r"\b(?:could not|cannot|failed to|unable to|error) pars(?:e|ing) (?:the )?(?:json )?(?:request|body|payload|json body)\b(?!: (?:unknown|unrecogni))",
             ),
             (
                 "expecting value|json |jsondecodeerror|unexpected |unterminated string",
-                r"\bjson (?:parse|decode|decoding|parsing|syntax) ?error|\bjsondecodeerror\b|\bexpecting value\b|\bunterminated string\b|\bunexpected (?:end of|character|token|eof)",
+                r"\bjson (?:parse|decode|decoding|parsing|syntax) ?error(?!: (?:unrecogni|unknown|cannot deserialize))|\bjsondecodeerror\b|\bexpecting value\b|\bunterminated string\b|\bunexpected (?:end of|character|token|eof)",
             ),
             (
                 "trailing c|unexpected control character",
@@ -239,8 +242,8 @@ NEVER: tuple[tuple[str, Words], ...] = (
         "media",
         Words(
             (
-                "b64_json|flac|mp3|opus|pcm16|srt|verbose_json|vtt|wav",
-                r"\b(?:b64_json|verbose_json|srt|vtt|mp3|wav|opus|flac|pcm16)\b",
+                "b64_json|flac|mp3|'opus'|pcm16|srt|verbose_json|vtt|wav",
+                r"\b(?:b64_json|verbose_json|srt|vtt|mp3|wav|flac|pcm16)\b|'opus'",
             ),
             (
                 "response_format",

@@ -34,7 +34,17 @@ _CUES = (
     *("format", "json", "schema", "structur", "grammar", "guided", "output", "mime", "constrained"),
     *("controlled", "propert", "regex", "regular exp", "in context", "pattern", "$ref", "$defs"),
     *("outlines", "llguidance", "anyof", "allof", "oneof", "items", "minlength", "maxlength"),
-    *("minimum", "maximum", "look-a", "look-b", "lookahead", "lookbehind", "estrut", "estruct"),
+    *(
+        "minimum",
+        "maximum",
+        "#/",
+        "look-a",
+        "look-b",
+        "lookahead",
+        "lookbehind",
+        "estrut",
+        "estruct",
+    ),
     *("strukturiert", "结构化", "格式", "模式", "输出", "出力", "レスポンス", "구조화"),
 )
 """A statement without any of these names neither the format nor a schema."""

@@ -26,6 +26,7 @@ _OTHER = re.compile(
     r"\b(?:tool|function|image|audio|video|file|pdf|data policy|privacy|guardrail|moderation|region"
     r"|allowed providers?|ignored?|price|context|tokens?|zdr|retention|prompt training)\b"
 )
+_SLUG = re.compile(r"\b[\w.@-]{1,60}/[\w.:@-]{1,100}")  # the name of a model names no feature
 _STEP = re.compile(r"\bfilter(?:ed|ing)? by (?:\w+ )?param")
 _STEP_KEYS = ("step", "name", "stage", "filter", "label", "title", "id")
 _COUNT = re.compile(r"count|remaining|endpoints|providers|left|matched|after")
@@ -39,7 +40,7 @@ def no_route(body: Body) -> Statement | None:
             continue
         text = plain(statement.text)
         if _NO_ROUTE.search(text):
-            text = spaced(text)
+            text = spaced(_SLUG.sub("…", text))
             if not _about_other(text) and _for_parameters(text, body):
                 return statement
     return None

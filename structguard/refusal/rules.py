@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from structguard.refusal.features import FEATURES
 from structguard.refusal.places import Place
 from structguard.refusal.schema_words import (
     COMPLAINT,
@@ -28,7 +29,6 @@ from structguard.refusal.schema_words import (
 from structguard.refusal.text import Words, plain, spaced
 from structguard.refusal.words import (
     ENGINE,
-    FEATURES,
     STARTUP,
     TOGETHER,
     UNKNOWN,
@@ -89,7 +89,9 @@ def feature_in(spaced: str) -> str | None:
     return next((name for name, pattern in FEATURES if pattern.search(spaced)), None)
 
 
-_MODEL = re.compile(r"\b(model|deployment):? '[^']{1,100}'")  # its name names no feature
+_MODEL = re.compile(  # its name names no feature
+    r"\b(model|deployment):? (?:'[^']{1,100}'|[\w.@:-]{0,60}[\d/][\w./@:-]{0,60})"
+)
 _BLOB = re.compile(r"\{[^{}]*+\}")
 
 

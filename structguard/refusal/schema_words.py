@@ -54,10 +54,16 @@ SCHEMA_INVALID = Words(
         "schema",
         r"(?<![_\w])schemas? (?:(?:is |are )?(?:missing|lacks?|without)|(?:did|does|do)(?: not|n't) (?:specify|define|declare))\b",
     ),
+    (
+        "declined|refused|rejected",
+        r"(?<![_\w])schemas? (?:is |was |were |has been |have been )?(?:rejected|refused|declined)\b",
+    ),
+    ("スキーマ", r"スキーマ.{0,10}(?:不正|無効|誤り|正しく)"),
+    ("스키마", r"스키마.{0,10}(?:유효하지|잘못|올바르지)"),
     ("all ", r"\ball (?:\w+ )?(?:fields|properties|keys) must be\b"),
     (
         "grammar|schema",
-        r"\b(?:invalid|malformed|incorrect|illegal|bad|broken|not a valid|not valid|undefined|unresolvable) '?(?:json[ _])?(?:schema|grammar)\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
+        r"\b(?:invalid|malformed|incorrect|illegal|bad|broken|not a valid|not valid|undefined|unresolvable)[ _]'?(?:json[ _])?(?:schema|grammar)\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
     ),
     (
         "not a valid ",
@@ -73,7 +79,7 @@ SCHEMA_INVALID = Words(
     ),
     (
         "schema",
-        r"(?<![_\w])schemas? (?:validation|compilation|conversion|parsing|processing) (?:error|fail)|\bfailed schema validation\b",
+        r"(?<![_\w])schemas? (?:(?:validation|compilation|conversion|parsing|processing) )?(?:error|fail)|\bfailed schema validation\b",
     ),
     (
         "grammar|schema",
@@ -119,7 +125,7 @@ SCHEMA_SIZE = Words(
     ),
     (
         "exceed|limit|timed out|timeout|too ",
-        r"(?<![_\w])(?:schema|grammar|fsm|automaton|state machine|regex)\b.{0,60}\b(?:too (?:large|complex|deep|big|long|many|expensive)|exceed\w*|over the limit|limit\b|timed out|timeout)",
+        r"(?<![_\w])(?:schema|grammar|fsm|automaton|state machine|regex)\b.{0,60}\b(?:too (?:large|complex|complicated|deep|big|long|many|expensive)|exceed\w*|over the limit|limit\b|timed out|timeout)",
     ),
     (
         "beyond|exceed|over",
@@ -138,6 +144,10 @@ SCHEMA_COMPILE = Words(
     (
         "can't|cannot|could not|error|failed to|failure|unable to",
         r"\b(?:could not|cannot|can't|failed to|unable to|error|error while|failure) (?:\w+ )?(?:compil|convert|pars|build|translat|resolv|understand)\w*\b.{0,40}\b(?:(?<!_)schema|grammar|regex|regular expression|pattern|fsm|ref)\b",
+    ),
+    (
+        "can't|cannot|could not|failed to|unable to",
+        r"\b(?:could not|cannot|can't|failed to|unable to) (?:handle|express|represent|transform|turn|interpret|process) (?:the|this|your|that) (?:\w+ ){0,2}?(?<!_)schema\b",
     ),
     (
         "can't|cannot|could not|failed to|unable to",

@@ -150,7 +150,10 @@ class _Reader:
         if isinstance(value, str):
             self.text(value, near, level)
         elif (mapping := as_mapping(value)) is not None:
-            self.mapping(mapping, level, depth)
+            if _filed(mapping):
+                self.fields(mapping, lists=True)
+            else:
+                self.mapping(mapping, level, depth)
         else:
             for item in (as_sequence(value) or ())[:STATEMENTS]:
                 self.value(item, near, level, depth + 1)
@@ -174,20 +177,31 @@ class _Reader:
                 self.fields(as_mapping(value) or {})
             elif key == "choices":
                 self.choices(value, level, depth)
+            elif key == "messages":
+                self.notices(value, level, depth)
         if len(self.found) == before and (near.where or codes) and not _nested(facts):
             self.say(next((code for code in codes if not code.isdigit()), ""), near, silent=True)
         else:
             self.named_codes(codes, near)
 
-    def fields(self, mapping: Mapping[str, object], *, lists: bool = False, deep: int = 1) -> None:
+    def fields(
+        self, mapping: Mapping[str, object], *, lists: bool = False, above: str = ""
+    ) -> None:
         """Complaints filed under the field they are about: `{"response_format": ["…"]}`."""
         for field, told in mapping.items():
-            if deep and flat(field) not in MESSAGE_KEYS:
-                self.fields(as_mapping(told) or {}, lists=True, deep=0)
+            if not above and flat(field) not in MESSAGE_KEYS:
+                self.fields(as_mapping(told) or {}, lists=True, above=f"{field}.")
             single = (told,) if isinstance(told, str) and not lists else ()
             for text in single or as_sequence(told) or ():
                 if flat(field) not in MESSAGE_KEYS and isinstance(text, str) and " " in text:
-                    self.say(text, Statement("", field))
+                    self.say(text, Statement("", above + field))
+
+    def notices(self, value: object, level: int, depth: int) -> None:
+        """Messages to the caller; never a conversation that is printed back."""
+        for notice in (as_sequence(value) or ())[:8]:
+            inner = {flat(key): told for key, told in (as_mapping(notice) or {}).items()}
+            if "message" in inner and not inner.keys() & {"role", "content"}:
+                self.value(notice, Statement(""), level, depth + 1)
 
     def choices(self, value: object, level: int, depth: int) -> None:
         """The errors of a completion's choices; never the model's own text."""
@@ -221,12 +235,29 @@ def speaks(value: object) -> bool:
     """Whether a value found inside prose is an error object, or a list of sentences or errors."""
     mapping = as_mapping(value)
     if mapping is not None:
-        return any(flat(key) in SPEAKING_KEYS for key in mapping)
+        return any(flat(key) in SPEAKING_KEYS for key in mapping) or _filed(mapping)
     items = as_sequence(value)
     return bool(items) and all(
         (isinstance(item, str) and " " in item) or (as_mapping(item) is not None and speaks(item))
         for item in items or ()
     )
+
+
+def _filed(value: object, deep: int = 1) -> bool:
+    """Whether an object is nothing but complaints filed by field: `{"response_format": ["…"]}`."""
+    return (
+        all(
+            flat(field) not in MESSAGE_KEYS and (_sentences(told) or (deep > 0 and _filed(told, 0)))
+            for field, told in mapping.items()
+        )
+        if (mapping := as_mapping(value))
+        else False
+    )
+
+
+def _sentences(value: object) -> bool:
+    items = as_sequence(value) or ()
+    return bool(items) and all(isinstance(item, str) and " " in item for item in items)
 
 
 def _where(facts: Mapping[str, object]) -> str:

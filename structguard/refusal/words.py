@@ -1,5 +1,5 @@
 """
-The vocabulary of the rules: what names the format, what refuses.
+The vocabulary of the rules: what refuses, and what a combination is with.
 
 Patterns are read on `text.plain()`; every gap is bounded, so matching is linear. Source: spec guard §1.5.
 """
@@ -10,96 +10,6 @@ import re
 
 from structguard.refusal.text import Words
 from structguard.types import Flag
-
-# What names the format; the first that is found is the refusal's `feature`.
-FEATURES: tuple[tuple[str, Words], ...] = (
-    (
-        "response_format",
-        Words(
-            ("response", r"response[ -]?formats?"),
-            ("request.format", r"request\.format\b"),
-            (
-                ": format",
-                r"(?:invalid|unknown|unsupported) (?:option|param|parameter|field)s?: format(?! |\w)",
-            ),
-            (
-                ": 'format'",
-                r"(?:invalid|unknown|unsupported) (?:option|param|parameter|field)s?: 'format'",
-            ),
-            ("响应格式", r"响应格式"),
-            ("返回格式", r"返回格式"),
-            ("回复格式", r"回复格式"),
-            ("レスポンス形式", r"レスポンス形式"),
-        ),
-    ),
-    (
-        "json_schema",
-        Words(
-            ("schema", r"json[ -]?schemas?\b"),
-            ("response", r"response[ -]?(?:json[ -]?)?schema"),
-            ("schema", r"schema[ -](?:based|constrained|enforced|guided)\b"),
-        ),
-    ),
-    (
-        "json_object",
-        Words(
-            ("object", r"json[ -]?objects?\b"),
-            ("json", r"json[ -]?mode"),
-            (" mode", r"json(?:/\w{2,5}){1,3} mode"),
-            (
-                "format|generation|output|replie|response|result",
-                r"json[ -](?:output|response|format|formatting|result|replie|generation)s?\b",
-            ),
-            ("模式", r"json ?模式"),
-            ("格式", r"json ?格式"),
-            ("输出", r"json ?输出"),
-            ("response", r"response[ -]?mime[ -]?type"),
-        ),
-    ),
-    (
-        "structured_outputs",
-        Words(
-            (
-                "structure",
-                r"structured?[ -]?(?:outputs?|responses?|generation|decoding|formats?|json)",
-            ),
-            ("output", r"output[ -]?config\b"),
-            ("output", r"output[ -]?(?:format|schema)s?\b"),
-            ("text.format", r"\btext\.format\b"),
-            ("format", r"\btext[ -]?format\b"),
-            ("结构化", r"结构化(?:输出|响应|数据|返回)"),
-            ("输出格式", r"输出格式"),
-            ("構造化出力", r"構造化出力"),
-            ("구조화된 출력", r"구조화된 출력"),
-            (
-                "estructurad|estruturad|structuré|strukturiert",
-                r"(?:salida|sortie|saída|ausgabe)s? (?:estructurad|structuré|estruturad|strukturiert)",
-            ),
-            ("strukturierte ausgabe", r"strukturierte ausgaben?"),
-            (" structurée", r"sorties? structurées?"),
-            (" estructurada", r"salidas? estructuradas?"),
-            (" estruturada", r"saídas? estruturadas?"),
-        ),
-    ),
-    (
-        "guided_decoding",
-        Words(
-            ("guided", r"guided[ -]?(?:json|grammar|decoding|generation|regex|choice|output)"),
-            ("xgrammar", r"\bxgrammar\b"),
-            ("llguidance", r"\bllguidance\b"),
-            ("outlines", r"\boutlines\b"),
-            (
-                "grammar",
-                r"\bgrammar[ -](?:based|constrain(?:ed|ts?)|guided|backend|engine|sampling|mode)",
-            ),
-            ("grammar", r"(?:\A|: )'?grammars?'? (?:(?:support )?(?:is|are)|and '?tools?)\b"),
-            (
-                "strained|trolled",
-                r"\b(?:constrained|controlled)[ -](?:decoding|generation|output|sampling)",
-            ),
-        ),
-    ),
-)
 
 SUPPORT = r"s[uo]{1,2}[pr]{1,4}[or]{1,3}[tr]{1,2}"  # support and its typos
 NOT = (
@@ -121,12 +31,27 @@ UNSUPPORTED = Words(
     ("サポート", r"サポート(?:されて|して)(?:い|お)?(?:ない|ません|りません)"),
     ("対応して|未対応|非対応", r"(?:対応して(?:い|お)(?:ない|ません|りません)|未対応|非対応)"),
     ("지원", r"지원(?:하지|되지) ?않"),
-    ("не поддержива", r"не поддержива"),
+    ("не ", r"\bне (?:поддержива|доступ|реализован)"),  # noqa: RUF001
+    ("недо", r"недо(?:ступ|пустим)"),
+    ("не підтриму", r"не підтриму"),
     (
-        "admite|compatible|está disponible|soporta",
-        r"\bno (?:es compatible|soporta|admite|está soportad|se admite|está disponible|compatible)",
+        "admite|compatible|disponible|soporta",
+        r"\bno (?:es compatible|soporta|admite|est(?:á|án) (?:soportad|disponible)|se admite|compatible)",
     ),
     (" pas ", r"\bn(?:'est|e sont|'a) pas (?:pris|prise|prises|supporté|compatible|disponible)"),
+    ("support|disponibil", r"\bnon (?:è|sono|viene) (?:supportat|disponibil)|\bnon supporta"),
+    ("destekle", r"\bdesteklen?m"),
+    ("nie ", r"\bnie (?:jest |są )?(?:obsług|wspier|dostępn)"),
+    (
+        "ondersteun|beschikbaar",
+        r"\bondersteunt (?:\w+ )?(?:geen|niet)|\bniet (?:ondersteund|beschikbaar)",
+    ),
+    ("hỗ trợ", r"\b(?:không|chưa) (?:được )?hỗ trợ"),
+    ("tidak ", r"\btidak (?:didukung|mendukung|tersedia)"),
+    ("nepodporuj", r"\bnepodporuj"),
+    ("stöd", r"\bstöd(?:s|er) (?:\w+ )?(?:inte|ej)\b"),
+    ("ไม่รองรับ", r"ไม่รองรับ"),
+    ("مدعوم|يدعم", r"غير مدعوم|لا يدعم"),
     (
         " en charge|gère|non supporté|prend|supporte",
         r"\bne (?:prend|supporte|gère) pas|non (?:pris|prise) en charge|non supporté",
@@ -158,7 +83,7 @@ WITHHELD = Words(
             rf"{NOT}{GAP}(?:avail|enabl|allow|permit|accept|implement|recogni[sz]|honou?r|provid|offer|valid\b"
             r"|able\b|work|usable|use(?:d|s)?\b|possible|applicable|combin|handl|capab|compatib|serv|understood"
             r"|appl(?:y|ied)|activ|configur|granted|trained|includ|expos|present\b|defin|known\b|exist|process|take"
-            r"|produc|enforc|roll(?:ed)? out|deliver|guarantee|something .{0,20}can do)"
+            r"|produc|enforc|roll(?:ed)? out|land(?:ed)?\b|ready\b|wired|hooked up|deliver|guarantee|something .{0,20}can do)"
         ),
     ),
     (
@@ -171,6 +96,10 @@ WITHHELD = Words(
             r"\b(?:disabled|disallowed|forbidden|prohibited|blocked|rejected|removed|deprecated|restricted"
             r"|discontinued|turned off|switched off|denied)\b"
         ),
+    ),
+    (
+        "declin|refus",
+        r"\b(?:declin|refus)(?:e|ed|es|ing) (?:the |your |to \w+ )?(?:\w+ )?(?:param|field|option|argument|response|json)",
     ),
     (
         "only ",
@@ -204,10 +133,16 @@ WITHHELD = Words(
         r"\bleave (?:\w+ ){0,3}?(?:unset|empty|out)\b|\b(?:omit|remove|drop)\b.{0,40}(?:it\b|format|field|param|option)",
     ),
     (
-        "不允许|不可使用|不可用|不合法|不接受|不能使用|已禁用|无效|无法使用|暂不提供|未启用|未实现|未开|未提供",
-        r"(?:不可用|未启用|未开启|未开通|未开放|未提供|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
+        "不允许|不可设置|不能设置|尚未|暂未|不可使用|不可用|不合法|不接受|不能使用|已禁用|无效|无法使用|暂不提供|未启用|未实现|未开|未提供",
+        r"(?:不可设置|不能设置|(?:尚未|暂未).{0,12}(?:开放|开通|启用|提供|上线)|不可用|未启用|未开启|未开通|未开放|未提供|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
     ),
     ("仅", r"仅.{1,20}支持"),
+    ("에서만", r"에서만 ?(?:지원|사용|제공)"),
+    ("수 없", r"(?:사용|이용|적용|처리)할 수 없"),
+    (
+        "でき|のみ",
+        r"(?:利用|使用|指定|併用)(?:は|が)?でき(?:ない|ません)|でのみ|のみ(?:対応|サポート|利用|使用)",
+    ),
     (
         "仅在|仅支持|只在|只支持",
         r"(?:仅在|只在|仅支持|只支持).{0,20}(?:模型|非思考|非流式|版本|接口)",
@@ -251,7 +186,10 @@ UNKNOWN = Words(
         "got an unexpected|is not a |was unexpected",
         r"\bgot an unexpected\b|\bwas unexpected\b|\bis not a (?:known|recogni[sz]ed|valid)",
     ),
-    ("参数|字段|类型", r"(?:未知|无法识别|不认识|多余)的?(?:参数|字段|类型)"),
+    (
+        "参数|字段|类型",
+        r"(?:未知|无法识别|不认识|多余)的?(?:参数|字段|类型)|(?:参数|字段|类型).{0,4}(?:无法识别|不识别|未知|不存在)",
+    ),
 )
 
 TOGETHER = Words(
@@ -278,8 +216,12 @@ TOGETHER = Words(
 ENGINE = Words(
     ("no module named", r"\bno module named\b"),
     (
-        "built|compiled in|found on this server|initiali|installed|loaded|set",
-        r"\b(?:not|isn't|n't) (?:been )?(?:installed|loaded|compiled in|built|initiali[sz]ed|set[ -]?up|found on this server)\b",
+        "built|compiled in|found on this server|initiali|installed|linked|loaded|set",
+        r"\b(?:not|isn't|n't) (?:been )?(?:installed|loaded|linked|compiled in(?:to)?|built|initiali[sz]ed|set[ -]?up|found on this server)\b",
+    ),
+    (
+        "launch|start",
+        r"\bnot (?:passed|given|set|provided|specified|enabled) (?:at|on) (?:launch|start)",
     ),
     (
         "backend|engine|library|module|package",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from structguard.refusal import detect_refusal, exclusions, lists, schema_words, words
+from structguard.refusal import detect_refusal, exclusions, features, lists, schema_words, words
 from structguard.refusal.statements import CAP, read
 from structguard.refusal.text import Words
 
@@ -151,7 +151,7 @@ def test_six_levels_of_strings_are_unwrapped() -> None:
 
 
 TABLES = {
-    **{f"feature {name}": table for name, table in words.FEATURES},
+    **{f"feature {name}": table for name, table in features.FEATURES},
     **{f"never {name}": table for name, table in exclusions.NEVER},
     **{
         f"{module.__name__.rsplit('.', 1)[-1]}.{name}": table

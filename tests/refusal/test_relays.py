@@ -21,8 +21,11 @@ BODIES = [
     for row in (*rows(), *reported(), *written())
     if row.asked and row.fair and row.status in {400, 422}
 ]
-TWICE = {"openrouter-cerebras-tools-incompatible", "dotnet"}
-"""Bodies in whose Python repr the quotes of three languages meet."""
+TWICE = {
+    *("openrouter-cerebras-tools-incompatible", "dotnet"),
+    "lacks-dotnet-title-one-more-validation",
+}
+"""Bodies in whose Python repr the quotes of three languages meet, or a path is a key."""
 
 
 def error(message: str, **more: object) -> str:
