@@ -145,7 +145,7 @@ NEVER: tuple[tuple[str, Words], ...] = (
                 "function|tool",
                 r"\b(?:tools?|functions?|functiondeclarations|function_declarations)(?:\[\d|\.\d|\.(?:function|custom|parameters|input))",
             ),
-            ("schema for ", r"\bschema for (?:the )?(?:function|tool)\b"),
+            ("schema ", r"\bschema (?:for|in|of) (?:the |your )?(?:function|tool)"),
             (
                 "function|tool",
                 r"\b(?:function|tool) '[^']{1,64}'(?:'s|:| has| uses| contains)? (?:an? )?(?:invalid|parameters?|schema|input|json schema|definition)\b",
@@ -184,7 +184,7 @@ NEVER: tuple[tuple[str, Words], ...] = (
             ),
             (
                 " pars",
-                r"\b(?:could not|cannot|failed to|unable to|error) pars(?:e|ing) (?:the )?(?:json )?(?:request|body|payload|json body)\b(?!: (?:unknown|unrecogni))",
+                r"\b(?:could not|cannot|failed to|unable to|error) pars(?:e|ing) (?:the )?(?:json )?(?:request|body|payload|json body|input)\b(?!: (?:unknown|unrecogni))",
             ),
             (
                 "expecting value|json |jsondecodeerror|unexpected |unterminated string",

@@ -19,6 +19,7 @@ _LIST_OPENING = Words(
     ),
     ("expect", r"\bexpect(?:ed|s|ing)?\b"),
     (" of", r"\b(?:one|any) of\b"),
+    ("choose ", r"\bchoose (?:from|between)\b"),
     ("permitted", r"\bpermitted\b(?=:| values| types)|\bpermitted values\b"),
     (
         "accept|allow|available|known|legal|permitted|possible|support|valid",
@@ -34,7 +35,7 @@ _LIST_OPENING = Words(
     ("allowed mime|expected tags", r"\bexpected tags\b|\ballowed mime ?types\b"),
     (
         "允许的值|取值|可用值|可选值|应|必须|支持",
-        r"(?:只|仅|目前|暂)(?:能)?支持|支持的(?:类型|格式|值)|必须(?:为|是)|应(?:为|该是)|可选值|取值(?:范围)?(?!错误|无效)|可用值|允许的值",
+        r"(?:只|仅|目前|暂)(?:能)?支持|支持的(?:类型|格式|值)|必须(?:为|是)|应(?:为|该是)|可选值|取值(?:范围|应|必须|只能|仅|可|为)|可用值|允许的值",
     ),
     ("为|使用|允许|接受|是", r"(?:仅|只)(?:能|可)?(?:为|是|使用|接受|允许)"),
 )

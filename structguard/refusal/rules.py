@@ -60,8 +60,7 @@ class Sentence:
     @cached_property
     def spaced(self) -> str:
         """Plain text with underscores as blanks: what the feature and verb rules read."""
-        named = "model" in self.plain or "deployment" in self.plain
-        return spaced(_MODEL.sub(r"\1 '…'", self.plain) if named else self.plain)
+        return spaced(_NAMED.sub(r"\1\2 '…'", self.plain))
 
     @cached_property
     def feature(self) -> str | None:
@@ -89,8 +88,9 @@ def feature_in(spaced: str) -> str | None:
     return next((name for name, pattern in FEATURES if pattern.search(spaced)), None)
 
 
-_MODEL = re.compile(  # its name names no feature
-    r"\b(model|deployment):? (?:'[^']{1,100}'|[\w.@:-]{0,60}[\d/][\w./@:-]{0,60})"
+_NAMED = re.compile(  # what is called by its name: the name names no feature
+    r"\b(?:(model|deployment):? (?:'[^']{1,100}'|[\w.@:-]{0,60}[\d/][\w./@:-]{0,60})"
+    r"|(tool|function):? '[^']{1,100}')"
 )
 _BLOB = re.compile(r"\{[^{}]*+\}")
 

@@ -12,6 +12,7 @@ import re
 from structguard.refusal.text import Words
 from structguard.refusal.words import SUPPORT
 
+_S = r"(?:(?<![_\w])|(?<=\bresponse_)|(?<=\boutput_))schema"  # `json_schema` is the format
 _SCHEMA = r"(?<![_\w])(?:json )?(?:schema|grammar)s?\b|json_schema\b"
 KEYWORD = Words(
     (
@@ -25,7 +26,7 @@ KEYWORD = Words(
     ),
 )
 QUOTED_KEYWORD = re.compile(
-    r"'(?:required|properties|items|enum|const|default|pattern|minimum|maximum|definitions|examples"
+    r"'(?:required|properties|if|then|else|not|format|items|enum|const|default|pattern|minimum|maximum|definitions|examples"
     r"|contains|nullable|discriminator|\$\w{1,20})'|\b(?:any|one|all)_of\b"
 )
 PART = re.compile(
@@ -52,11 +53,15 @@ SCHEMA_INVALID = Words(
     ),
     (
         "schema",
-        r"(?<![_\w])schemas? (?:(?:is |are )?(?:missing|lacks?|without)|(?:did|does|do)(?: not|n't) (?:specify|define|declare))\b",
+        rf"{_S}s? (?:(?:is |are )?(?:missing(?! from)|lacks?|without)|(?:did|does|do)(?: not|n't) (?:specify|define|declare))\b",
     ),
     (
         "declined|refused|rejected",
-        r"(?<![_\w])schemas? (?:is |was |were |has been |have been )?(?:rejected|refused|declined)\b",
+        rf"{_S}s? (?:is |was |were |has been |have been )?(?:rejected|refused|declined)\b",
+    ),
+    (
+        "unresolv",
+        r"\bunresolv(?:ed|able) '?(?:\$?ref\b|reference|definition|pointer)",
     ),
     ("スキーマ", r"スキーマ.{0,10}(?:不正|無効|誤り|正しく)"),
     ("스키마", r"스키마.{0,10}(?:유효하지|잘못|올바르지)"),
@@ -75,15 +80,15 @@ SCHEMA_INVALID = Words(
     ),
     (
         "grammar|schema",
-        r"(?<![_\w])(?:schema|grammar)s?'? (?:\S+ ){0,3}?(?:is|are|was|were) (?:\w+ ){0,2}?(?:invalid|malformed|not valid|not a valid|illegal|incorrect|empty)\b(?! (?:response|format|output|option|value|type|param|with|for))",
+        rf"(?:{_S}|(?<![_\w])grammar)s?'? (?:\S+ ){{0,3}}?(?:is|are|was|were) (?:\w+ ){{0,2}}?(?:invalid|malformed|not valid|not a valid|illegal|incorrect|empty)\b(?! (?:response|format|output|option|value|type|param|with|for))",
     ),
     (
         "schema",
-        r"(?<![_\w])schemas? (?:(?:validation|compilation|conversion|parsing|processing) )?(?:error|fail)|\bfailed schema validation\b",
+        rf"{_S}s? (?:(?:validation|compilation|conversion|parsing|processing) )?(?:error|fail)|\bfailed schema validation\b",
     ),
     (
         "grammar|schema",
-        r"(?<![_\w])(?:schema|grammar)s? (?:\S+ ){0,4}?(?:must|should|has to|needs to) (?:have|be of|be an?|contain|includ|specif|defin|match|start|not (?:contain|have|includ|us))",
+        rf"(?:{_S}|(?<![_\w])grammar)s? (?:\S+ ){{0,4}}?(?:must|should|has to|needs to) (?:have|be of|be an?|contain|includ|specif|defin|match|start|not (?:contain|have|includ|us))",
     ),
     (
         "draft|ensure ",
@@ -91,11 +96,11 @@ SCHEMA_INVALID = Words(
     ),
     (
         "schema",
-        r"(?<![_\w])schemas? (?:\S+ ){0,6}?(?:unsupported|not supported|unknown|unrecogni[sz]ed|disallowed|unimplemented|invalid) (?:keyword|propert|construct|keys?\b)",
+        rf"{_S}s? (?:\S+ ){{0,6}}?(?:unsupported|not supported|unknown|unrecogni[sz]ed|disallowed|unimplemented|invalid) (?:keyword|propert|construct|keys?\b)",
     ),
     (
         "schema",
-        r"(?<![_\w])schemas? (?:\S+ ){0,6}?(?:contains?|contained|uses|has|have|includes?|declares?|defines?|specif(?:y|ies|ied)) (?:\S+ ){0,5}?(?:not supported|unsupported|unknown|invalid|not allowed|not permitted|empty|too)",
+        rf"{_S}s?'? (?:\S+ ){{0,6}}?(?:contains?|contained|uses|has|have|includes?|declares?|defines?|specif(?:y|ies|ied)) (?:\S+ ){{0,5}}?(?:not supported|unsupported|unknown|invalid|not allowed|not permitted|empty|too)",
     ),
     (
         "schema ",
@@ -125,7 +130,7 @@ SCHEMA_SIZE = Words(
     ),
     (
         "exceed|limit|timed out|timeout|too ",
-        r"(?<![_\w])(?:schema|grammar|fsm|automaton|state machine|regex)\b.{0,60}\b(?:too (?:large|complex|complicated|deep|big|long|many|expensive)|exceed\w*|over the limit|limit\b|timed out|timeout)",
+        rf"(?:{_S}|(?<![_\w])(?:grammar|fsm|automaton|state machine|regex))\b.{{0,60}}\b(?:too (?:large|complex|complicated|deep|big|long|many|expensive)|exceed\w*|over the limit|limit\b|timed out|timeout)",
     ),
     (
         "beyond|exceed|over",
@@ -136,9 +141,16 @@ SCHEMA_SIZE = Words(
         r"\b(?:nesting|depth|complexity)\b.{0,40}\b(?:exceed|too|limit|maximum)",
     ),
     ("simplify ", r"\bsimplify (?:your|the) (?:\w+ )?schema"),
-    ("schema|模式", r"(?:schema|模式).{0,10}(?:过大|过深|太大|太复杂|过于复杂)"),
+    (
+        "schema|嵌套|属性|模式",
+        r"(?:schema|模式).{0,20}(?:过大|过深|太大|太复杂|过于复杂|超过|超出)|嵌套.{0,8}(?:过深|超过|超出)|属性.{0,6}(?:过多|超过|超出)",
+    ),
 )
 SCHEMA_COMPILE = Words(
+    (
+        "失败|出错",
+        r"(?:schema|模式).{0,12}(?:解析|编译|转换|校验)(?:失败|出错)|(?:解析|编译|转换).{0,12}schema.{0,6}(?:失败|出错)",
+    ),
     ("schema_", r"schema_(?:converter|compiler|parser|to_grammar)\b"),
     ("grammar", r"\bgrammar[ _]?(?:error|compil\w* (?:error|fail\w*)|parse error)"),
     (
@@ -152,14 +164,14 @@ SCHEMA_COMPILE = Words(
     (
         "can't|cannot|could not|failed to|unable to",
         (
-            r"(?<![_\w])schemas?\b.{0,60}\b(?:could not|cannot|can't|failed to|unable to)"
+            rf"{_S}s?\b.{{0,60}}\b(?:could not|cannot|can't|failed to|unable to)"
             r" (?:compile|convert|encode|express|interpret|represent|resolve|translate|understand)"
             r" (?:the |this |an? )?(?:enum|instance|type|propert|keyword|value|const|union|item|definition|field)"
         ),
     ),
     (
         "schema",
-        r"(?<![_\w])schemas?\b.{0,30}\b(?:could not|cannot|can't) be (?:compil|convert|load|pars|process|resolv|translat)",
+        rf"{_S}s?\b.{{0,30}}\b(?:could not|cannot|can't) be (?:compil|convert|load|pars|process|resolv|translat)",
     ),
     (
         "pattern|regex|regular expression",

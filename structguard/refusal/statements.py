@@ -199,8 +199,7 @@ class _Reader:
     def notices(self, value: object, level: int, depth: int) -> None:
         """Messages to the caller; never a conversation that is printed back."""
         for notice in (as_sequence(value) or ())[:8]:
-            inner = {flat(key): told for key, told in (as_mapping(notice) or {}).items()}
-            if "message" in inner and not inner.keys() & {"role", "content"}:
+            if _told(notice):
                 self.value(notice, Statement(""), level, depth + 1)
 
     def choices(self, value: object, level: int, depth: int) -> None:
@@ -235,7 +234,9 @@ def speaks(value: object) -> bool:
     """Whether a value found inside prose is an error object, or a list of sentences or errors."""
     mapping = as_mapping(value)
     if mapping is not None:
-        return any(flat(key) in SPEAKING_KEYS for key in mapping) or _filed(mapping)
+        if any(flat(key) in SPEAKING_KEYS for key in mapping) or _filed(mapping):
+            return True
+        return any(_told(notice) for notice in (as_sequence(mapping.get("messages")) or ())[:8])
     items = as_sequence(value)
     return bool(items) and all(
         (isinstance(item, str) and " " in item) or (as_mapping(item) is not None and speaks(item))
@@ -253,6 +254,12 @@ def _filed(value: object, deep: int = 1) -> bool:
         if (mapping := as_mapping(value))
         else False
     )
+
+
+def _told(value: object) -> bool:
+    """Whether an item of `messages` speaks to the caller, and is no turn of a conversation."""
+    keys = {flat(key) for key in as_mapping(value) or ()}
+    return "message" in keys and not keys & {"role", "content"}
 
 
 def _sentences(value: object) -> bool:

@@ -25,7 +25,7 @@ UNSUPPORTED = Words(
         "absent|disabled|dropped|missing|not|removed|unavailable",
         rf"\b(?:{SUPPORT}\w*|capability) (?:is |was |has been )?(?:missing|absent|removed|dropped|disabled|unavailable|not\b)",
     ),
-    ("不支持", r"不支持"),
+    ("不|支持", r"不(?:被|予|再|受)?支持"),
     ("不支援", r"不支援"),
     ("支持", r"(?:未|尚未|暂未|没有)支持"),
     ("サポート", r"サポート(?:されて|して)(?:い|お)?(?:ない|ません|りません)"),
@@ -68,6 +68,11 @@ UNSUPPORTED = Words(
 
 WITHHELD = Words(
     ("coming soon", r"\bcoming soon\b"),
+    ("notimplemented", r"\bnotimplemented(?:error|exception)?\b"),
+    (
+        "able to|can't|can not|cannot",
+        r"\b(?:cannot|can't|can not|not able to) (?:answer|emit|output|reply|respond|return)\b",
+    ),
     ("beta|preview", r"\bin (?:private |closed |public |limited )?(?:beta|preview)\b"),
     (
         "activated|enabled|switched on|turned on",
@@ -91,10 +96,10 @@ WITHHELD = Words(
         r"\b(?:un|in)(?:available|implemented|usable|accessible|applicable|compatible|permitted)",
     ),
     (
-        "blocked|denied|deprecated|disabled|disallowed|discontinued|forbidden|prohibited|rejected|removed|restricted|switched off|turned off",
+        "blocked|denied|deprecated|disabled|disallowed|discontinued|forbidden|gated|is off|off by default|prohibited|rejected|removed|restricted|switched off|turned off",
         (
             r"\b(?:disabled|disallowed|forbidden|prohibited|blocked|rejected|removed|deprecated|restricted"
-            r"|discontinued|turned off|switched off|denied)\b"
+            r"|discontinued|turned off|switched off|is off|off by default|gated|denied)\b"
         ),
     ),
     (
@@ -107,6 +112,14 @@ WITHHELD = Words(
     ),
     ("neither ", r"\bneither .{1,40}\bnor\b.{1,40}\b(?:accept|allow|avail|enabl|permit|support)"),
     (" do ", r"(?:n't|\bnot|\bcannot) do (?:json|structured|guided|constrained)\b"),
+    ("only ", r"\bonly (?:[\w.-]+ ){1,5}?supports?\b"),
+    ("will be ", r"\bwill be (?:added|available|enabled|supported)\b"),
+    (
+        "unable|not able",
+        r"\b(?:unable|not able) to (?:apply|enforce|handle|honou?r|offer|provide|serve|support)\b",
+    ),
+    ("without", r"\b(?:try again|retry|resend) without\b"),
+    ("missing from", r"\bmissing from (?:the )?(?:list of )?supported\b"),
     ("only ", r"\bonly (?:\w+ ){1,4}?can (?:use|handle|serve|do|be used)\b"),
     (
         " no|lack|not have",
@@ -130,12 +143,16 @@ WITHHELD = Words(
     ),
     (
         "drop|leave |omit|remove",
-        r"\bleave (?:\w+ ){0,3}?(?:unset|empty|out)\b|\b(?:omit|remove|drop)\b.{0,40}(?:it\b|format|field|param|option)",
+        (
+            r"\bleave (?:\w+ ){0,3}?(?:unset|empty|out)\b|\b(?:omit|remove|drop)\b.{0,40}(?:it\b|format|field|param|option)"
+            r"|\b(?:omit|remove|drop)\b.{0,60}\b(?:and (?:try|retry|resend)|from (?:the|your) (?:body|payload|request))\b"
+        ),
     ),
     (
-        "不允许|不可设置|不能设置|尚未|暂未|不可使用|不可用|不合法|不接受|不能使用|已禁用|无效|无法使用|暂不提供|未启用|未实现|未开|未提供",
-        r"(?:不可设置|不能设置|(?:尚未|暂未).{0,12}(?:开放|开通|启用|提供|上线)|不可用|未启用|未开启|未开通|未开放|未提供|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
+        "不允许|不可设置|不能设置|未|不可使用|不可用|不合法|不接受|不能使用|已禁用|无效|无法使用|暂不提供|未启用|未实现|未开|未提供",
+        r"(?:不可设置|不能设置|(?:尚未|暂未|未).{0,12}(?:开放|开通|启用|提供|上线)|不可用|未启用|未开启|未开通|未开放|未提供|不允许|不可使用|不能使用|无法使用|暂不提供|不接受|无效|不合法|已禁用|未实现)",
     ),
+    ("取值|参数|类型", r"非法的?.{0,20}(?:取值|参数|类型)"),
     ("仅", r"仅.{1,20}支持"),
     ("에서만", r"에서만 ?(?:지원|사용|제공)"),
     ("수 없", r"(?:사용|이용|적용|처리)할 수 없"),
@@ -153,7 +170,7 @@ WITHHELD = Words(
     ),
     (
         "llegal|nvalid ",
-        r"\binvalid (?:\w+ ){0,3}?(?:param|arg|option|value|field|type|input|setting)|\billegal\b",
+        r"\binvalid (?:\w+ ){0,3}?(?:param|arg|option|value|field|type|input|setting|choice)|\billegal\b",
     ),
     ("invalid ", r"\binvalid ['(:\[]{0,3}(?:response|text|output|json)[ -]?(?:format|mode)"),
     (
@@ -164,6 +181,7 @@ WITHHELD = Words(
         "must ",
         r"\bmust (?:not|be (?:omitted|removed|unset|null|none|absent|disabled|off|false|empty))\b",
     ),
+    ("should be ", r"\bshould be (?:omitted|removed|unset|null|none|absent)\b"),
     ("should not be ", r"\bshould not be (?:set|used|specified|present|given|passed)"),
 )
 
