@@ -17,6 +17,10 @@ NEVER: tuple[tuple[str, Words], ...] = (
                 r"\b(?:word|string|keyword|term|token|substring|phrase|text|letters) ['(]{0,2}json\b(?![_ -]?(?:schema|object|mode))",
             ),
             (
+                "json",
+                r"\b(?:messages?|prompts?|inputs?|instructions?|conversation|context)\b.{0,30}\b(?:mention|contain|includ|say|referenc)(?:s|es|ed|ing)?\b.{0,20}\bjson\b(?![_ -]?(?:schema|object|mode))",
+            ),
+            (
                 "'json'",
                 r"'json'.{0,60}\b(?:messages?|prompts?|inputs?|contexts?|instructions?|conversation)\b",
             ),

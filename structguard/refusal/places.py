@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import Enum
+from itertools import pairwise
 
 from structguard.refusal.text import without_links
 from structguard.types import Api
@@ -154,6 +155,7 @@ _OTHER = re.compile(
 )
 
 
+_VALUE = re.compile(r"""\s*["'`]?(?:json_schema|json_object|text)["'`]?\s*(?:[,;}\]]|\Z)""")
 _POINTERS = (
     (" at ", _FIELD_AT),
     ("unknown name", _NAME_ONLY),
@@ -183,12 +185,20 @@ def place_in(text: str, api: Api) -> Place:
     return Place.ELSEWHERE if other else Place.NOWHERE
 
 
+_BESIDE = re.compile(r"(?i)\boutput_?config: \W?(?:effort|task_?budget)\b")
+
+
 def _named(text: str, lower: str, api: Api) -> Place:
+    if "config" in lower and _BESIDE.search(text):
+        return Place.ELSEWHERE  # a field beside the format
     for literal, pattern in _POINTERS:
         match = pattern.search(text) if literal in lower else None
         if match is not None:
             return place_of(".".join(reversed(match.groups())), api)
-    for head in re.split(r":\s", text[:600])[:-1][:6]:
+    heads = re.split(r":\s", text[:600])
+    for head, rest in pairwise(heads[:7]):
+        if _VALUE.match(rest):
+            continue  # "response_format: json_schema" is what was sent, no complaint
         match = _HEAD.match(head.strip()) if len(head) <= 200 else None
         path = match.group("path") if match else ""
         place = place_of(path, api) if path else Place.NOWHERE

@@ -29,6 +29,7 @@ from structguard.refusal.schema_words import (
 from structguard.refusal.text import Words, plain, spaced
 from structguard.refusal.words import (
     ENGINE,
+    OTHERS,
     STARTUP,
     TOGETHER,
     UNKNOWN,
@@ -118,9 +119,23 @@ class Rule:
 
 def _verb(pattern: Words) -> Callable[[Sentence], bool]:
     def holds(sentence: Sentence) -> bool:
-        return sentence.feature is not None and pattern.search(sentence.spaced) is not None
+        if sentence.feature is None:
+            return False
+        match = pattern.search(sentence.spaced)
+        return match is not None and not _of_another(sentence.spaced, match)
 
     return holds
+
+
+_ASIDE = re.compile(r": |; |[()\[\]|]| [\u2013\u2014-] ")  # what parts a clause from its neighbours
+
+
+def _of_another(text: str, verb: re.Match[str]) -> bool:
+    """Whether the clause of a verb names another part of the request, and only others the format."""
+    start = max((aside.end() for aside in _ASIDE.finditer(text, 0, verb.start())), default=0)
+    end = _ASIDE.search(text, verb.end())
+    clause = text[start : end.start() if end else len(text)]
+    return OTHERS.search(clause) is not None and feature_in(clause) is None
 
 
 def _schema(*patterns: Words) -> Callable[[Sentence], bool]:
@@ -136,7 +151,9 @@ def _engine(sentence: Sentence) -> bool:
     if ENGINE.search(sentence.spaced):
         return True
     # An engine that starts with our grammar and stumbles over it is there: the schema is at fault.
-    ours = sentence.about_schema and SCHEMA_COMPILE.search(sentence.bare) is not None
+    ours = sentence.about_schema and any(
+        words.search(sentence.bare) for words in (SCHEMA_COMPILE, SCHEMA_INVALID)
+    )
     return not ours and STARTUP.search(sentence.spaced) is not None
 
 

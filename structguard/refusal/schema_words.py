@@ -26,7 +26,7 @@ KEYWORD = Words(
     ),
 )
 QUOTED_KEYWORD = re.compile(
-    r"'(?:required|properties|if|then|else|not|format|items|enum|const|default|pattern|minimum|maximum|definitions|examples"
+    r"(?<!tool_choice[ =:])'(?:required|properties|if|then|else|not|format|items|enum|const|default|pattern|minimum|maximum|definitions|examples"
     r"|contains|nullable|discriminator|\$\w{1,20})'|\b(?:any|one|all)_of\b"
 )
 PART = re.compile(
@@ -40,7 +40,7 @@ PART = re.compile(
 )
 """Parts of a schema; they tell only where the location is the format and no format is named."""
 COMPLAINT = re.compile(
-    rf"\bnot\b|n't\b|\bun{SUPPORT}|\bunsupported|\binvalid|\bmust\b|\bshould\b|\brequired\b|\bunknown|\bunrecogni"
+    rf"\bnot\b|n't\b|\bun{SUPPORT}|\bunsupported|\binvalid|\bmust\b|\bshould\b|\bneeds?\b|\brequired\b|\bunknown|\bunrecogni"
     r"|\bunexpected|\bunimplemented|\bdisallow|\bforbidden|\bmissing|\bcannot|\bunable\b|\bonly\b|\bexceed|\btoo\b"
     r"|\bextra\b|\bplease\b|\bha(?:s|ve) no\b|\brequires? at least\b|不支持|必须|无效|缺少|不能|错误"
 )
@@ -65,6 +65,10 @@ SCHEMA_INVALID = Words(
     ),
     ("スキーマ", r"スキーマ.{0,10}(?:不正|無効|誤り|正しく)"),
     ("스키마", r"스키마.{0,10}(?:유효하지|잘못|올바르지)"),
+    (
+        "required",
+        r"\b(?:all|each|every) (?:\w+ )?(?:fields?|keys?|propert(?:y|ies)) .{0,20}\b(?:in|listed|included)\b.{0,12}\brequired\b",
+    ),
     ("all ", r"\ball (?:\w+ )?(?:fields|properties|keys) must be\b"),
     (
         "grammar|schema",
@@ -120,7 +124,7 @@ SCHEMA_INVALID = Words(
     ),
     (
         "schema|无效的|模式",
-        r"(?:schema|模式).{0,10}(?:无效|不合法|有误|格式错误|错误)|无效的.{0,6}schema",
+        r"(?:schema|模式).{0,10}(?:缺少|缺失|无效|不合法|有误|格式错误|错误)|无效的.{0,6}schema",
     ),
 )
 SCHEMA_SIZE = Words(

@@ -87,7 +87,7 @@ WITHHELD = Words(
         (
             rf"{NOT}{GAP}(?:avail|enabl|allow|permit|accept|implement|recogni[sz]|honou?r|provid|offer|valid\b"
             r"|able\b|work|usable|use(?:d|s)?\b|possible|applicable|combin|handl|capab|compatib|serv|understood"
-            r"|appl(?:y|ied)|activ|configur|granted|trained|includ|expos|present\b|defin|known\b|exist|process|take"
+            r"|appl(?:y|ied)|activ|(?:turned|switched) on\b|configur|granted|trained|includ|expos|present\b|defin|known\b|exist|process|take"
             r"|produc|enforc|roll(?:ed)? out|land(?:ed)?\b|ready\b|wired|hooked up|deliver|guarantee|something .{0,20}can do)"
         ),
     ),
@@ -189,8 +189,8 @@ UNKNOWN = Words(
     (
         "extra|foreign|undeclared|undefined|unexpected|unknown|unrecogni|unused",
         (
-            r"\b(?:unknown|unrecogni[sz]ed|unexpected|extra(?:neous)?|undefined|undeclared|unused|foreign)\b"
-            r" ?(?:request )?(?:\w+ )?(?:param|arg|field|name|key|prop|option|variant|input|value|keyword|attribute|member|element|type|format|\W)"
+            r"\b(?:unknown|unrecogni[sz]ed|unexpected|extra(?:neous)?|undefined|undeclared|unused|foreign)\b(?! error| exception| failure| problem| reason)"
+            r" ?(?:request )?(?:\w+ )?(?:param|arg|field|name|key|prop|option|variant|input|value|keyword|attribute|member|element|type|format|[^\w\s])"
         ),
     ),
     ("unspecified keys", r"\bunspecified keys\b"),
@@ -224,6 +224,10 @@ TOGETHER = Words(
         "must ",
         r"\b(?:tools?|functions?|stream\w*|thinking|reasoning)\b.{0,60}\bmust .{0,60}\b(?:when|if|while)\b",
     ),
+    (
+        "stream|reason|think|tools",
+        r"\b(?:cannot|can't) (?:stream|reason|think|use tools)\b.{0,20}\b(?:if|when|while|with)\b",
+    ),
     ("instead of", r"\binstead of\b.{0,30}(?:populat|set|us|pass|specif|provid|send)"),
     (
         "不可|不能|互斥|冲突|同时|无法",
@@ -255,6 +259,24 @@ STARTUP = Words(
     (
         "fail",
         r"\b(?:import|load|initiali[sz]e|start)\w*\b.{0,30}\bfail|\bfail\w* to (?:import|load|initiali[sz]e|start)",
+    ),
+)
+
+# Parts of a request that a refusal may be about instead, though the format is named beside it.
+OTHERS = Words(
+    (
+        "logit|logprob|parallel|penalty|seed|stop|temperature|token|tool choice|stream options|top ",
+        (
+            r"\b(?:temperature|top [pkn]|(?:top )?logprobs?|logit bias|(?:frequency|presence|repetition) penalty"
+            r"|max (?:\w+ )?tokens|seed|stop(?: sequences?)?|tool choice|stream options|parallel tool calls)\b"
+        ),
+    ),
+    (
+        "audio|document|file|image|message|pdf|prefill|prompt|request|role|video|vision",
+        (
+            r"\b(?:audio|documents?|files?|images?|messages?|pdfs?|prefill|prompts?|videos?|vision|roles?"
+            r"|(?:handle|parse|process|read|serve) (?:the|your|this) request)\b"
+        ),
     ),
 )
 
