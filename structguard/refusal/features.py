@@ -13,7 +13,7 @@ FEATURES: tuple[tuple[str, Words], ...] = (
     (
         "response_format",
         Words(
-            ("response", r"(?<!x-)response[ -]?formats?"),
+            ("response", r"response(?<!x-response)[ -]?formats?"),
             ("request.format", r"request\.format\b"),
             (
                 ": format",

@@ -21,8 +21,8 @@ from structguard.refusal.places import Place, place_in, place_of
 from structguard.refusal.routing import no_route
 from structguard.refusal.rules import Rule, Sentence, feature_in, rule_for
 from structguard.refusal.schema_words import SCHEMA_SIZE, SCHEMA_WORD
-from structguard.refusal.statements import Body, Statement, read, sentences
-from structguard.refusal.text import plain, spaced
+from structguard.refusal.statements import Body, Statement, read
+from structguard.refusal.text import plain, sentences, spaced
 from structguard.refusal.words import FLAGS, UNSUPPORTED
 from structguard.types import Api, Flag, FormatKind, Refusal, Scope
 

@@ -19,6 +19,7 @@ _DECODER = json.JSONDecoder(strict=False)
 _OPENING = re.compile(r"[{\[]")
 _TRIES = 4  # openings inside prose that are tried as JSON
 _REACH = 32_768  # characters of broken JSON that are searched
+_TURN = "role"  # only a turn of the conversation has one, and it is printed back
 _PAIRS = 200  # pairs read from broken JSON
 _STRINGY = re.compile(r'\A"[^"\\]*+(?:\\.[^"\\]*+)*+"\Z', re.DOTALL)
 
@@ -72,7 +73,7 @@ def scraps(
     said = False
     for pair in islice(_pairs().finditer(text, opening.start()), _PAIRS):
         key = (pair.group("key") or "").lower().replace("_", "").replace("-", "")
-        known = key in message_keys or key in other_keys
+        known = key in message_keys or key in other_keys or key == _TURN
         if (not key or key in current) and current:
             objects.append(current)
             current = {}
@@ -81,6 +82,7 @@ def scraps(
             said = said or key in message_keys
     if current:
         objects.append(current)
+    objects = [found for found in objects if _TURN not in found]
     return (opening.start(), objects) if said else (0, [])
 
 

@@ -12,7 +12,7 @@ import re
 from structguard.refusal.text import Words
 from structguard.refusal.words import SUPPORT
 
-_S = r"(?:(?<![_\w])|(?<=\bresponse_)|(?<=\boutput_))schema"  # `json_schema` is the format
+_S = r"schema(?:(?<!\wschema)|(?<=\bresponse_schema)|(?<=\boutput_schema))"  # `json_schema` is the format
 _SCHEMA = r"(?<![_\w])(?:json )?(?:schema|grammar)s?\b|json_schema\b"
 KEYWORD = Words(
     (
@@ -49,7 +49,7 @@ SCHEMA_WORD = re.compile(_SCHEMA + r"|模式定义")
 SCHEMA_INVALID = Words(
     (
         "schema",
-        r"\b(?:unsupported|unknown|invalid) (?:type|format|keyword|property|enum|value) \S{1,60} (?:in|of|at) (?:the |your )?(?:json[ _])?schema",
+        r"\b(?:unsupported|unknown|invalid) (?:type|format|keyword|property|enum|value|parameter|field|key|attribute) \S{1,60} (?:in|of|at) (?:the |your )?(?:json[ _])?schema",
     ),
     (
         "schema",
@@ -80,11 +80,11 @@ SCHEMA_INVALID = Words(
     ),
     (
         "grammar|schema",
-        r"\b(?:unsupported|unknown|unrecogni[sz]ed) (?:schema|grammar)\b(?! ?mode|.{0,40}url)",
+        r"\b(?:unsupported|unknown|unrecogni[sz]ed) (?:schema|grammar)\b(?! ?mode| version|.{0,40}url)",
     ),
     (
         "grammar|schema",
-        rf"(?:{_S}|(?<![_\w])grammar)s?'? (?:\S+ ){{0,3}}?(?:is|are|was|were) (?:\w+ ){{0,2}}?(?:invalid|malformed|not valid|not a valid|illegal|incorrect|empty)\b(?! (?:response|format|output|option|value|type|param|with|for))",
+        rf"(?:{_S}|grammar(?<!\wgrammar))s?'? (?:\S+ ){{0,3}}?(?:is|are|was|were) (?:\w+ ){{0,2}}?(?:invalid|malformed|not valid|not a valid|illegal|incorrect|empty)\b(?! (?:response|format|output|option|value|type|param|with|for))",
     ),
     (
         "schema",
@@ -92,7 +92,7 @@ SCHEMA_INVALID = Words(
     ),
     (
         "grammar|schema",
-        rf"(?:{_S}|(?<![_\w])grammar)s? (?:\S+ ){{0,4}}?(?:must|should|has to|needs to) (?:have|be of|be an?|contain|includ|specif|defin|match|start|not (?:contain|have|includ|us))",
+        rf"(?:{_S}|grammar(?<!\wgrammar))s? (?:\S+ ){{0,4}}?(?:must|should|has to|needs to) (?:have|be of|be an?|contain|includ|specif|defin|match|start|not (?:contain|have|includ|us))",
     ),
     (
         "draft|ensure ",
@@ -108,7 +108,7 @@ SCHEMA_INVALID = Words(
     ),
     (
         "schema ",
-        r"\b(?:unsupported|unknown|invalid|unimplemented|unrecogni[sz]ed|disallowed) (?:json )?schema (?:keyword|propert|type|field|feature|construct|format|keys?|attribute|element|version|dialect|draft)",
+        r"\b(?:unsupported|unknown|invalid|unimplemented|unrecogni[sz]ed|disallowed) (?:(?:json )?schema (?:keyword|propert|type|field|feature|construct|format|keys?|attribute|element|dialect|draft)|json schema version)",
     ),
     (
         "not supported by ",

@@ -9,10 +9,11 @@ of it is unwrapped. Only keys that carry words of the endpoint are walked: a req
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from structguard.refusal.lenient import embedded, scraps, whole
+from structguard.refusal.pages import is_page, page_words
 from structguard.types import as_mapping, as_sequence
 
 CAP = 65_536  # bytes or characters of a body that are read
@@ -56,10 +57,7 @@ _KNOWN = re.compile(
     r"""[ (\[]{1,2}(?=[^\n]{0,400}["'`](?:messages|input)["'`])(?:["'`][\w.$-]{1,60}["'`][, ]{0,2}(?:or |and )?){2,60}"""
 )
 """A list of the fields that a request may have: it names the format without speaking of it."""
-_TAG = re.compile(r"<(/?)([A-Za-z!?][\w:.-]{0,40})[^<>]{0,2000}>")
-_SILENT = re.compile(r"(?i)<(?:script|style|svg)\b")
-_AUDIBLE = re.compile(r"(?i)</(?:script|style|svg)\s*>")
-_INLINE = frozenset({"a", "b", "i", "em", "strong", "code", "span", "tt", "u", "small", "kbd"})
+_TELLING = re.compile(r"(?i)format|json|schema|structured|grammar|guided")
 _DATA = re.compile(r"(?m)^data:[ \t]?(.*)$")
 _FRAMED = re.compile(r"(?m)\A(?::.*\n|\s)*(?:(?:event|id|retry):.*\n)*data:")
 _JSONISH = re.compile(r"""[{\[]\s{0,99}["'{\[]""")
@@ -119,8 +117,8 @@ class _Reader:
         elif _FRAMED.match(text):
             for frame in _DATA.findall(text)[:STATEMENTS]:
                 self.text(frame, near, level + 1)
-        elif text.startswith("<") and _TAG.match(text):
-            self.say(_page(text), near)
+        elif is_page(text):
+            self.say(page_words(text, LONGEST), near)
         else:
             self.prose(text, near, level)
 
@@ -302,36 +300,3 @@ def _without_echo(text: str) -> str:
         return text
     end = text.rfind("}")
     return text[:start] + "{…}" + (text[end + 1 :] if end > start else "")
-
-
-def _page(text: str) -> str:
-    """The words of an HTML or XML page, block by block, without scripts."""
-    import html  # noqa: PLC0415  its table of entities is large, and pages are rare
-
-    heard: list[str] = []
-    at = 0
-    while (silent := _SILENT.search(text, at)) is not None:
-        heard.append(text[at : silent.start()])
-        end = _AUDIBLE.search(text, silent.end())
-        at = end.end() if end else len(text)
-    bare = "\n".join((*heard, text[at:]))[:LONGEST]
-    bare = _TAG.sub(lambda tag: " " if tag.group(2).lower() in _INLINE else "\n", bare)
-    return html.unescape(bare)
-
-
-def sentences(text: str) -> Iterator[str]:
-    """The sentences of a line; one that only points back ("This is …") stays with its forerunner."""
-    held = ""
-    for piece in _SENTENCE.split(text):
-        if held and not _POINTS_BACK.match(piece):
-            yield held
-            held = piece
-        else:
-            held = f"{held} {piece}" if held else piece
-    if held:
-        yield held
-
-
-_TELLING = re.compile(r"(?i)format|json|schema|structured|grammar|guided")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[\u3002\uff1b\uff01\uff1f])\s*")
-_POINTS_BACK = re.compile(r"(?i)(?:this|it|that|these|they|which)\b(?! model| endpoint)")

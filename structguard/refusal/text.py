@@ -65,3 +65,20 @@ class Words:
                         return found
                     break
         return None
+
+
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[\u3002\uff1b\uff01\uff1f])\s*")
+_POINTS_BACK = re.compile(r"(?i)(?:this|it|that|these|they|which)\b(?! model| endpoint)")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a line; one that only points back ("This is …") stays with its forerunner."""
+    held = ""
+    for piece in _SENTENCE.split(text):
+        if held and not _POINTS_BACK.match(piece):
+            yield held
+            held = piece
+        else:
+            held = f"{held} {piece}" if held else piece
+    if held:
+        yield held

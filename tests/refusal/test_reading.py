@@ -8,7 +8,8 @@ import pytest
 
 from structguard.refusal.lists import types_listed
 from structguard.refusal.places import Place, place_in, place_of
-from structguard.refusal.statements import Statement, read, sentences
+from structguard.refusal.statements import Statement, read
+from structguard.refusal.text import sentences
 from structguard.types import Api
 
 
