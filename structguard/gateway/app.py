@@ -31,6 +31,7 @@ from structguard.gateway.metrics import Metrics
 from structguard.gateway.responses import ResponsesEndpoint
 from structguard.gateway.rest import Rest
 from structguard.gateway.serving import Serving
+from structguard.gateway.settings import placed
 from structguard.gateway.socket import Sockets, reject
 from structguard.gateway.store import open_store
 from structguard.gateway.sweep import Sweeper
@@ -63,21 +64,23 @@ def create_core(config: Config, *, workers_dir: Path | None = None) -> Core:
         metrics.sink(event)
 
     guard = config.guard
-    policy = Policy(
-        require_enforced=guard.require_enforced,
-        expiry=guard.expiry,
-        unnamed=guard.unnamed,
-        ignored_after=guard.ignored_after,
-    )
-    memo = open_memo(guard.memo, observer=observer)
+    with placed("guard"):
+        policy = Policy(
+            require_enforced=guard.require_enforced,
+            expiry=guard.expiry,
+            unnamed=guard.unnamed,
+            ignored_after=guard.ignored_after,
+        )
+    with placed("guard.memo"):
+        memo = open_memo(guard.memo, observer=observer)
     most = config.limits.connections
     transport = HttptoolsTransport(limits=Limits(connections=most, idle=most))
     upstreams = Upstreams(
         config, metrics=metrics, memo=memo, policy=policy, transport=transport, observer=observer
     )
-    store = open_store(
-        config.store.url, expiry=config.store.expiry, limit_bytes=config.store.limit_bytes
-    )
+    kept = config.store
+    with placed("store.url"):
+        store = open_store(kept.url, expiry=kept.expiry, limit_bytes=kept.limit_bytes)
     return Core(
         config=config,
         auth=_auth(config.auth),
@@ -92,10 +95,11 @@ def create_core(config: Config, *, workers_dir: Path | None = None) -> Core:
 
 def _auth(config: AuthConfig) -> Auth:
     hashes = [Token(f"hash {at}", text) for at, text in enumerate(config.token_hashes, start=1)]
-    secrets_ = [
-        Token.of_secret(name, text)
-        for name, text in zip(config.token_envs, config.tokens, strict=False)
-    ]
+    with placed("auth.token_envs"):
+        secrets_ = [
+            Token.of_secret(name, text)
+            for name, text in zip(config.token_envs, config.tokens, strict=False)
+        ]
     return Auth([*hashes, *secrets_], failures=config.failures, window=config.failure_seconds)
 
 

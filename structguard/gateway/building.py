@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from structguard.events import Observer
-from structguard.gateway.config import ProviderConfig
+from structguard.gateway.config_provider import ProviderConfig
 from structguard.gateway.crossing import Crossing
 from structguard.gateway.metrics import Metrics
 from structguard.gateway.passing import Passage

@@ -12,100 +12,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from structguard.gateway.config_provider import ProviderConfig
 from structguard.gateway.settings import ConfigError, option
-from structguard.http.urls import checked
 
-KINDS = ("openai", "openai_compat", "anthropic", "bedrock", "google")
-BEARER = "authorization"
-_HEADER = re.compile("[A-Za-z][A-Za-z0-9-]*").fullmatch
 EMBEDDED = "upstream"
 """The name of the one provider of `--upstream`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderConfig:
-    """One upstream: `[providers.NAME]`."""
-
-    kind: str = option("openai_compat", "kind of API", words=KINDS)
-    base_url: str = option(
-        "",
-        "base URL, such as https://host/v1, or the whole chat URL, in which {model} is replaced;"
-        " empty: the vendor's own",
-    )
-    responses_url: str = option(
-        "", "openai_compat: URL of the Responses API, if it cannot be derived from base_url"
-    )
-    api: str = option(
-        "", "openai_compat: API to use; empty: the client's own if available, else chat",
-        words=("", "chat", "responses"),
-    )  # fmt: skip
-    api_key_env: str = option("", "environment variable that holds the API key")
-    key_header: str = option(
-        BEARER, "openai_compat: header for the key; `authorization` sends a bearer token, any other header,"
-        " such as Azure's `api-key`, the bare key",
-    )  # fmt: skip
-    credential: str = option(
-        "own", "`client` passes on the client's Authorization instead of using api_key_env",
-        words=("own", "client"),
-    )  # fmt: skip
-    region: str = option("", "bedrock: AWS region")
-    profile: str = option("", "bedrock: AWS profile to sign with; empty: botocore's usual chain")
-    timeout: float = option(
-        600.0, "seconds that a call may take if the client sets no limit", above=0
-    )
-    attempts: int = option(3, "attempts per call, including the first", above=0)
-    also_statuses: tuple[int, ...] = option(
-        (), "further statuses that may be refusals of a format, such as 500"
-    )
-    reasoning: bool = option(False, "all its models are reasoning models: no temperature is sent")
-    developer_role: bool = option(False, "it accepts the role developer")
-    needs_json_word: bool = option(False, "it requires the word JSON in the prompt")
-    format_with_tools: bool = option(True, "it accepts a format and tools in one request")
-    structured: str = option(
-        "native", "`tool` sends the format as a forced tool call (anthropic, bedrock)",
-        words=("native", "tool"),
-    )  # fmt: skip
-    key: str = field(default="", repr=False, metadata={"hidden": True})
-
-    @property
-    def sends_bearer(self) -> bool:
-        """Whether its key goes as a bearer token."""
-        return self.key_header.lower() == BEARER
-
-    def check(self, where: str) -> None:
-        """Refuse what could only fail at the first call."""
-        if self.kind == "openai_compat" and not self.base_url:
-            raise ConfigError(f"{where}: base_url is missing, such as https://host/v1")
-        if self.kind == "bedrock" and not self.region:
-            raise ConfigError(f"{where}: region is missing, such as us-east-1")
-        if self.profile and self.kind != "bedrock":
-            raise ConfigError(f"{where}: profile is for kind bedrock; {self.kind} has none")
-        if self.profile and self.api_key_env:
-            raise ConfigError(f"{where}: give one of profile and api_key_env")
-        if self.api and self.kind != "openai_compat":
-            raise ConfigError(f"{where}: api is for kind openai_compat; {self.kind} has one API")
-        self._check_compat(where)
-        urls = {"base_url": self.base_url, "responses_url": self.responses_url}
-        for name, url in urls.items():
-            try:
-                _ = checked(url, name) if url else ""
-            except ValueError as error:
-                raise ConfigError(f"{where}: {error}") from error
-
-    def _check_compat(self, where: str) -> None:
-        """What only an OpenAI-compatible endpoint has."""
-        own = {"responses_url": bool(self.responses_url), "key_header": not self.sends_bearer}
-        for name, given in own.items():
-            if given and self.kind != "openai_compat":
-                raise ConfigError(
-                    f"{where}: {name} is for kind openai_compat; {self.kind} has its own"
-                )
-        if _HEADER(self.key_header) is None:
-            raise ConfigError(f"{where}: key_header is no header's name: {self.key_header!r}")
-        if not self.sends_bearer and self.credential == "client":
-            raise ConfigError(
-                f'{where}: credential = "client" sends the client\'s Authorization only'
-            )
+_ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+").fullmatch
+_SHA256 = re.compile(r"[0-9a-f]{64}").fullmatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +85,14 @@ class AuthConfig:
     failure_seconds: float = option(60.0, "seconds for which wrong tokens count", above=0)
     tokens: tuple[str, ...] = field(default=(), repr=False, metadata={"hidden": True})
 
+    def __post_init__(self) -> None:
+        for at, text in enumerate(self.token_hashes, start=1):
+            if _SHA256(text) is None:
+                raise ConfigError(
+                    f"auth.token_hashes: number {at} must be 64 lower-case hex digits, the SHA-256 of"
+                    " a token (printf %s TOKEN | sha256sum)"
+                )
+
     @property
     def required(self) -> bool:
         """Whether a token is asked for."""
@@ -211,6 +132,14 @@ class CorsConfig:
         (), "origins of web pages that may call the gateway; * for all"
     )
 
+    def __post_init__(self) -> None:
+        for origin in self.origins:
+            if _ORIGIN(origin) is None:  # a browser never sends it so: nobody would be let in
+                raise ConfigError(
+                    f"cors.origins: {origin!r} is no origin: write it as https://app.example, with"
+                    " nothing behind the host and port, or *"
+                )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PagesConfig:
@@ -249,6 +178,8 @@ class Config:
         for name, provider in self.providers.items():
             provider.check(f"providers.{name}")
         for alias, links in self.models.items():
+            if not alias.strip():
+                raise ConfigError("models: an alias must not be empty, nobody can ask for it")
             if not links:
                 raise ConfigError(f"models.{alias}: name at least one link, provider:model")
             for link in links:

@@ -24,9 +24,9 @@ from structguard.gateway.config import (
     LimitsConfig,
     LogConfig,
     PagesConfig,
-    ProviderConfig,
     StoreConfig,
 )
+from structguard.gateway.config_provider import ProviderConfig
 from structguard.gateway.settings import ConfigError, known, links_of, read_table, subtables
 
 Environ = Mapping[str, str]

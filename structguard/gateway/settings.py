@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -16,6 +17,22 @@ T = TypeVar("T")
 
 class ConfigError(StructguardError, ValueError):
     """A setting cannot be used; the message names the place and what to write instead."""
+
+
+@contextmanager
+def placed(where: str) -> Generator[None]:
+    """
+    Whoever uses a setting may refuse it, and does not know where it stands.
+
+    Raises:
+        ConfigError: its ValueError, with the place.
+    """
+    try:
+        yield
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from error
 
 
 def option(default: T, about: str, *, words: tuple[str, ...] = (), above: float | None = None) -> T:
@@ -59,7 +76,7 @@ def known(table: Mapping[str, object], names: Iterable[str], where: str) -> None
             near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(names)}"
             path = f"{where}.{key}" if where else key
-            raise ConfigError(f"{path}: unknown key{hint}")
+            raise ConfigError(f"{path} is an unknown key{hint}")
 
 
 def _value(value: object, hint: object, field_: Field[object], where: str) -> object:

@@ -18,12 +18,14 @@ from structguard.gateway.building import (
     build_provider,
     transport_of,
 )
-from structguard.gateway.config import Config, ProviderConfig
+from structguard.gateway.config import Config
+from structguard.gateway.config_provider import ProviderConfig
 from structguard.gateway.crossing import Crossing
 from structguard.gateway.faults import ApiError
 from structguard.gateway.metrics import Metrics
 from structguard.gateway.passing import Passage
 from structguard.gateway.sending import Sending
+from structguard.gateway.settings import placed
 from structguard.gateway.turn import Mode, Turn
 from structguard.gateway.upstream import Upstream
 from structguard.guard import Guard
@@ -61,20 +63,20 @@ class Upstreams:
             "native": replace(neutral, require_enforced=True),
             "off": replace(neutral, mode="off"),
         }
-        self.providers: dict[str, Provider] = {
-            name: build_provider(name, one, transport_of(name, one, transport, metrics), observer)
-            for name, one in config.providers.items()
-        }
-        self._passages: Mapping[str, Mapping[Api, Passage]] = {
-            name: {
-                api: build_passage(
-                    name, one, api, transport_of(name, one, transport, metrics),
-                    memo=memo, policy=policy, observer=observer,
+        self.providers: dict[str, Provider] = {}
+        self._passages: dict[str, Mapping[Api, Passage]] = {}
+        for name, one in config.providers.items():
+            with placed(f"providers.{name}"):
+                self.providers[name] = build_provider(
+                    name, one, transport_of(name, one, transport, metrics), observer
                 )
-                for api in apis_of(one)
-            }
-            for name, one in config.providers.items()
-        }  # fmt: skip
+                self._passages[name] = {
+                    api: build_passage(
+                        name, one, api, transport_of(name, one, transport, metrics),
+                        memo=memo, policy=policy, observer=observer,
+                    )
+                    for api in apis_of(one)
+                }  # fmt: skip
         self._crossings: Mapping[str, Mapping[Api, Crossing]] = {
             name: {
                 api: build_crossing(config.providers[name], one) for api, one in passages.items()
@@ -83,7 +85,7 @@ class Upstreams:
         }
         self._guards = {name: self._guards_of(one, memo) for name, one in config.providers.items()}
         self._lacking: dict[str, dict[Api, float]] = {name: {} for name in config.providers}
-        self._known: OrderedDict[tuple[str, str], Provider] = OrderedDict()
+        self._known: OrderedDict[tuple[str, bool, str], Provider] = OrderedDict()
         self.default: str | None = next(iter(self.providers)) if len(self.providers) == 1 else None
 
     def _guards_of(self, config: ProviderConfig, memo: Memo) -> Mapping[Mode, Guard]:
@@ -127,7 +129,9 @@ class Upstreams:
         """
         links = turn.links or self.links(turn.model)
         first, model = links[0]
-        key = (turn.model if len(links) > 1 else first, turn.scope)
+        # an alias may be called as a provider is
+        chained = len(links) > 1
+        key = (turn.model if chained else first, chained, turn.scope)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._made(links, turn.scope)
@@ -135,7 +139,7 @@ class Upstreams:
                 self._known.popitem(last=False)
         else:
             self._known.move_to_end(key)
-        return found, model if len(links) == 1 else None
+        return found, None if chained else model
 
     def passage(self, name: str) -> Sending | None:
         """Any way on which a provider is reached as it is; None where it speaks a wire of its own."""

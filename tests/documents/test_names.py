@@ -22,7 +22,8 @@ import structguard.events as ev
 from structguard import memory, testing
 from structguard.cli import COMMANDS
 from structguard.errors import KINDS, ParseReason, StructguardError
-from structguard.gateway.config import SECTIONS, ProviderConfig
+from structguard.gateway.config import SECTIONS
+from structguard.gateway.config_provider import ProviderConfig
 from structguard.gateway.settings import reference
 from structguard.http import Limits
 from structguard.observe.prometheus import PrometheusSink

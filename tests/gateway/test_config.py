@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from structguard.gateway.config import (
-    SECTIONS,
-    Config,
-    ProviderConfig,
-    embedded,
-)
+from structguard.gateway.app import create_core
+from structguard.gateway.config import SECTIONS, Config, embedded
 from structguard.gateway.config_file import config_from, read_config
+from structguard.gateway.config_provider import ProviderConfig
 from structguard.gateway.settings import ConfigError, reference
 
 UP = {"up": {"base_url": "https://host/v1"}}
@@ -40,16 +37,16 @@ def test_both_switches_are_off_in_a_file_and_on_without_one() -> None:
     [
         ({"endpoints": {}}, "add [endpoints.responses] with enabled = true"),
         ({"providers": {}}, "add [providers.NAME]"),
-        ({"provider": {}}, "provider: unknown key; did you mean 'providers'?"),
-        ({"guard": {"expirey": 1.0}}, "guard.expirey: unknown key; did you mean 'expiry'?"),
+        ({"provider": {}}, "provider is an unknown key; did you mean 'providers'?"),
+        ({"guard": {"expirey": 1.0}}, "guard.expirey is an unknown key; did you mean 'expiry'?"),
         ({"endpoints": {"response": {"enabled": True}}}, "did you mean 'responses'?"),
-        ({"providers": {"up": {"base_ur": "x"}}}, "providers.up.base_ur: unknown key; did you"),
-        ({"providers": {"up": {"key": "x", "base_url": "https://h"}}}, "providers.up.key: unknown"),
+        ({"providers": {"up": {"base_ur": "x"}}}, "providers.up.base_ur is an unknown key; did you"),
+        ({"providers": {"up": {"key": "x", "base_url": "https://h"}}}, "providers.up.key is an unknown"),
         ({"providers": {"up": {}}}, "providers.up: base_url is missing"),
         ({"providers": {"up": {"base_url": "ftp://x"}}}, "providers.up: base_url must be an http"),
         ({"providers": {"up": {"kind": "bedrock"}}}, "region is missing"),
         ({"providers": {"up": {"kind": "google", "key_header": "x"}}}, "key_header is for kind open"),
-        ({"providers": {"up": {"kind": "google", "responses_url": "http://h"}}}, "google has its own"),
+        ({"providers": {"up": {"kind": "google", "responses_url": "http://h"}}}, "google ignores it"),
         ({"providers": {"up": {"base_url": "http://h", "key_header": "a b"}}}, "no header's name"),
         ({"providers": {"up": {"base_url": "http://h", "key_header": ""}}}, "no header's name"),
         (
@@ -60,7 +57,7 @@ def test_both_switches_are_off_in_a_file_and_on_without_one() -> None:
             {"providers": {"up": {"base_url": "http://h", "responses_url": "nowhere"}}},
             "responses_url must be an http",
         ),
-        ({"providers": {"up": {"kind": "anthropic", "api": "chat"}}}, "anthropic has one API"),
+        ({"providers": {"up": {"kind": "anthropic", "api": "chat"}}}, "api is for kind openai_compat; anth"),
         ({"providers": {"up": {"base_url": "https://h", "profile": "p"}}}, "profile is for kind"),
         ({"providers": {"up": {"kind": "bedrock", "region": "us-east-1", "profile": "p",
                                "api_key_env": "KEY"}}}, "one of profile and api_key_env"),
@@ -75,12 +72,57 @@ def test_both_switches_are_off_in_a_file_and_on_without_one() -> None:
         ({"models": {"fast": ["down:m"]}}, "models.fast: 'down:m' must be provider:model"),
         ({"models": {"fast": []}}, "models.fast: name at least one link"),
         ({"models": {"fast": [1]}}, "models.fast must be provider:model"),
+        ({"models": {" ": ["up:m"]}}, "models: an alias must not be empty"),
+        ({"providers": {"a:b": UP["up"]}}, "providers.a:b: a provider's name holds no"),
+        ({"providers": {"a#b": UP["up"]}}, "holds no space, colon or '#'"),
+        ({"providers": {"a\nb": UP["up"]}}, "holds no space, colon or '#'"),
+        ({"providers": {"": UP["up"]}}, "a provider's name"),
+        ({"providers": {"up": {**UP["up"], "region": "x"}}}, "providers.up: region is for kind bedr"),
+        ({"providers": {"up": {**UP["up"], "structured": "tool"}}}, "structured is for kind anthropic"),
+        ({"providers": {"up": {"kind": "google", "developer_role": True}}}, "google ignores it"),
+        ({"providers": {"up": {"kind": "anthropic", "credential": "client"}}}, "anthropic ignores it"),
+        ({"providers": {"up": {"kind": "bedrock", "region": "us-east-1", "credential": "client"}}},
+         "credential is for kind openai and openai_compat"),
+        ({"providers": {"up": {**UP["up"], "credential": "client", "api_key_env": "KEY"}}},
+         "give one of api_key_env and credential"),
+        ({"auth": {"token_hashes": [HASH, "ab"]}}, "auth.token_hashes: number 2 must be 64"),
+        ({"cors": {"origins": ["app.example"]}}, "cors.origins: 'app.example' is no origin"),
+        ({"cors": {"origins": ["https://app.example/"]}}, "is no origin"),
     ],
 )  # fmt: skip
 def test_a_setting_that_cannot_be_names_its_place(tables: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         config(**tables)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tables", "place"),
+    [
+        (
+            {"providers": {"up": {**UP["up"], "also_statuses": [200]}}},
+            "providers.up: also_statuses",
+        ),
+        ({"providers": {"up": {**UP["up"], "timeout": float("inf")}}}, "providers.up: timeout"),
+        ({"providers": {"up": {"base_url": "https://h/{x}"}}}, "providers.up: only {model}"),
+        ({"guard": {"memo": "foo:"}}, "guard.memo: "),
+        ({"guard": {"memo": "memory:", "ignored_after": -1}}, "guard: ignored_after"),
+        ({"store": {"url": "foo:"}}, "store.url: "),
+    ],
+)
+def test_what_a_part_refuses_names_its_place_too(tables: dict[str, object], place: str) -> None:
+    made = config(**{"guard": {"memo": "memory:"}, "store": {"url": "memory:"}, **tables})
+    with pytest.raises(ConfigError) as caught:
+        create_core(made)
+    assert str(caught.value).startswith(place)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["*", "null", "https://app.example", "http://localhost:3000", "chrome-extension://abc"],
+)
+def test_an_origin_is_what_a_browser_sends(origin: str) -> None:
+    assert config(cors={"origins": [origin]}).cors.origins == (origin,)
 
 
 def test_secrets_come_from_the_environment_and_stay_out_of_sight() -> None:

@@ -65,6 +65,25 @@ def said(path: str, text: str, *, stream: bool) -> str:
     )
 
 
+@pytest.mark.parametrize("order", [("one", "one:enforce"), ("one:enforce", "one")])
+def test_an_alias_that_is_called_as_a_provider_is_not_taken_for_it(order: tuple[str, str]) -> None:
+    with RefusingEndpoint("enforce", value=VALUE) as endpoint:
+        made = settings(
+            "",
+            providers={
+                "one": {"base_url": endpoint.base_url, "api": "chat"},
+                "two": {"base_url": endpoint.base_url, "api": "chat"},
+            },
+            models={"one": ["two:enforce", "one:other"], "lone": ["one:enforce"]},
+        )
+        with running(made) as gateway:
+            told = {
+                name: gateway.post(CHAT, chat(name)).headers["x-structguard-provider"]
+                for name in (*order, "lone")
+            }
+    assert told == {"one": "two", "one:enforce": "one", "lone": "one"}
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 @pytest.mark.parametrize("broken", [False, True])

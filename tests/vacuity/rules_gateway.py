@@ -31,6 +31,22 @@ MUTATIONS: list[Mutation] = [
         (f"{_CHAT}::test_another_clients_key_learns_nothing_from_a_refusal",),
     ),
     Mutation(
+        "gateway: an alias is taken for the provider that is called the same",
+        f"{_IN}/upstreams.py",
+        "key = (turn.model if chained else first, chained, turn.scope)",
+        "key = (turn.model if chained else first, False, turn.scope)",
+        (
+            "tests/gateway/test_ways.py::test_an_alias_that_is_called_as_a_provider_is_not_taken_for_it",
+        ),
+    ),
+    Mutation(
+        "gateway: a setting that its kind of upstream ignores is taken",
+        f"{_IN}/config_provider.py",
+        "and self.kind not in kinds:",
+        "and self.kind in ():",
+        ("tests/gateway/test_config.py::test_a_setting_that_cannot_be_names_its_place",),
+    ),
+    Mutation(
         "gateway: the model's answer is not healed",
         f"{_IN}/whole.py",
         "if found.text != text:",
