@@ -70,6 +70,12 @@ class Blocks:
         """Give these again, before what follows them."""
         self._back.extend(blocks)
 
+    def give(self, block: bytes) -> None:
+        """Give this, and nothing of what came."""
+        self._back = [block]
+        self._last.clear()
+        self._last.append(block)
+
     async def __anext__(self) -> bytes:
         """
         The next block.

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import anyio
 
-from structguard.clients.replies import get, items, put
+from structguard.clients.replies import get, is_answer, items, put
 from structguard.clients.signs import gives_answer
 from structguard.clients.streams import StreamHealer
 from structguard.gateway.blocks import (
@@ -29,6 +29,8 @@ from structguard.gateway.blocks import (
 from structguard.gateway.faults import unusable
 from structguard.gateway.promoting import Silent, spoken_answer
 from structguard.gateway.turn import Served
+from structguard.gateway.unstreamed import told
+from structguard.gateway.whole import read
 from structguard.http import ExchangeFailed, Response
 from structguard.types import Api, Failure, Format
 from structguard.wire.base import BadReply, Wire
@@ -280,8 +282,18 @@ async def opened(response: Response, wire: Wire, *, confirm: bool) -> RawStream:
         break
     if decoder.done or not begun:
         decoder.close()
+    _give_back(stream, blocks, b"" if begun else b"".join(head), head)
+    return stream
+
+
+def _give_back(stream: RawStream, blocks: Blocks, unread: bytes, head: list[bytes]) -> None:
+    """What was looked at goes out after all; a body that is no stream, and was read, as one."""
+    if unread.lstrip().startswith(b"{"):
+        reply = read(unread)
+        stream.answered = is_answer(reply, stream.api)
+        blocks.give(told(reply, stream.api))
+        return
     blocks.put_back(head)
-    if api == "responses":
+    if stream.api == "responses":
         named = (raw for block in head for raw in raw_events(block) if b'"type"' in raw)
         stream.bare = is_bare(next(named, b""))
-    return stream

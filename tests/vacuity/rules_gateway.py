@@ -47,6 +47,13 @@ MUTATIONS: list[Mutation] = [
         ("tests/gateway/test_config.py::test_a_setting_that_cannot_be_names_its_place",),
     ),
     Mutation(
+        "gateway: a whole reply to a stream goes out as it came",
+        f"{_IN}/flowing.py",
+        'if unread.lstrip().startswith(b"{"):',
+        "if not head:",
+        ("tests/gateway/test_unstreamed.py",),
+    ),
+    Mutation(
         "gateway: the model's answer is not healed",
         f"{_IN}/whole.py",
         "if found.text != text:",
