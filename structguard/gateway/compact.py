@@ -32,7 +32,8 @@ async def compacted(core: Core, turn: Turn, scope: str) -> bytes:
     Raises:
         ApiError, ProviderError: there is none.
     """
-    body = await core.conversations.expanded(turn.body, scope)
+    passes = core.upstreams.speaks(turn.links, "responses")
+    body = await core.conversations.expanded(turn.body, scope, passes=passes)
     items = input_items(body)
     if not items:
         raise ApiError(400, "there is nothing to compact: input is missing", param="input")

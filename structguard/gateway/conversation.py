@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
+import re
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from structguard.types import as_mapping, as_sequence, as_text
 
 log: logging.Logger = logging.getLogger("structguard.gateway")
 _MARK = "sgc1."
+_OWN_ID = re.compile(r"[a-z]+_([0-9a-f]{32})_(?:in)?[0-9]+").fullmatch  # holds its response's
 MAX_SUMMARY = 4 * 1024 * 1024  # bytes of a compaction item's text once unpacked
 
 
@@ -46,11 +48,17 @@ class Conversations:
     store: ResponseStore
 
     async def expanded(
-        self, body: dict[str, object], scope: str, local: Local | None = None
+        self,
+        body: dict[str, object],
+        scope: str,
+        local: Local | None = None,
+        *,
+        passes: bool = False,
     ) -> dict[str, object]:
         """
         The body with its history in `input` and nothing left that only we can resolve; the same
-        object where there was nothing to do.
+        object where there was nothing to do. `passes`: the upstream takes references too, and may
+        know an item that is not known here.
 
         Raises:
             ApiError: an unknown previous response (400), an unknown item (400), no store (503).
@@ -71,10 +79,42 @@ class Conversations:
                     code="previous_response_not_found",
                 )
             before = [*stored.input, *stored.output]
-        given = [_resolved(item, at, before) for at, item in enumerate(input_items(body))]
+        known = {item["id"]: item for item in map(as_mapping, before) if item and "id" in item}
+        given: list[object] = []
+        for at, item in enumerate(input_items(body)):
+            fields = as_mapping(item) or {}
+            if not _is_reference(fields):
+                given.append(_opened(item))
+                continue
+            found = await self._referred(fields, known, scope, local)
+            if found is None and not passes:
+                raise no_item(fields.get("id"), at)
+            unknown = {**fields, "type": "item_reference"}
+            given.append(unknown if found is None else _opened(found))
         made = {**body, "input": [*(_opened(item) for item in before), *given]}
         made.pop("previous_response_id", None)
         return made
+
+    async def _referred(
+        self,
+        reference: Mapping[str, object],
+        known: dict[object, Mapping[str, object]],
+        scope: str,
+        local: Local | None,
+    ) -> Mapping[str, object] | None:
+        """
+        The item with this id: of the conversation, or of a stored response, which the id names. AI
+        SDK sends all its history so, without a previous response.
+        """
+        id_ = reference.get("id")
+        made = _OWN_ID(str(id_))
+        if id_ not in known and made is not None:
+            stored = await self.stored(scope, f"resp_{made[1]}", local)
+            items = [*stored.input, *stored.output] if stored is not None else []
+            for item in map(as_mapping, items):
+                if item is not None and "id" in item:
+                    known.setdefault(item["id"], item)
+        return known.get(id_)
 
     async def stored(self, scope: str, id_: str, local: Local | None = None) -> Stored | None:
         """A kept turn, or None; its input items have ids."""
@@ -149,7 +189,7 @@ def check_outputs(items: Sequence[object]) -> None:
         match fields.get("type"):
             case "function_call":
                 calls.add(fields.get("call_id"))
-            case "compaction":
+            case "compaction" | "item_reference":
                 return
             case "function_call_output" if fields.get("call_id") not in calls:
                 raise ApiError(
@@ -217,17 +257,11 @@ def _is_reference(item: Mapping[str, object]) -> bool:
     return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
 
 
-def _resolved(item: object, at: int, before: Sequence[object]) -> object:
-    fields = as_mapping(item) or {}
-    if not _is_reference(fields):
-        return _opened(item)
-    for known in before:
-        found = as_mapping(known)
-        if found is not None and found.get("id") == fields.get("id"):
-            return _opened(found)
-    raise ApiError(
+def no_item(id_: object, at: int) -> ApiError:
+    """The error of a reference to an item that is not known."""
+    return ApiError(
         400,
-        f"there is no item {fields.get('id')!r} in the conversation",
+        f"there is no item {id_!r} in the conversation or among the stored responses",
         param=f"input[{at}].id",
         code="item_not_found",
     )

@@ -116,10 +116,12 @@ class ResponsesEndpoint:
             raise ApiError(400, "input is missing", param="input")
         given: list[object] | None = None
         if asked.get("previous_response_id") is not None or not only_messages(asked):
-            body = await self.core.conversations.expanded(asked, caller.scope, local)
+            passes = self.core.upstreams.speaks(turn.links, "responses")
+            body = await self.core.conversations.expanded(asked, caller.scope, local, passes=passes)
             if body is not asked:
                 turn.body, turn.raw = body, None
             items = input_items(body)
+            turn.before = len(items) - len(input_items(asked))
             check_outputs(items)
             bare = without_seals(items, self.core.config.providers)
             if bare is not None:

@@ -233,9 +233,10 @@ class _Connection:
         start = Started({**body, **kept}, turn.model).whole()
         resource = ended(Completion(), start, {})
         await core.conversations.keep({**history, **kept}, resource, self.caller.scope, self.local)
-        await self._send({"type": "response.created", "sequence_number": 0, "response": start})
-        done = {"type": "response.completed", "sequence_number": 1, "response": resource}
-        await self._send(done)
+        told = {"created": start, "in_progress": start, "completed": resource}
+        for number, (name, response) in enumerate(told.items()):
+            kind = f"response.{name}"
+            await self._send({"type": kind, "sequence_number": number, "response": response})
 
     def _forget(self, previous: str | None) -> None:
         """A failed turn evicts what it referenced: the client must say anew what it builds on."""

@@ -8,6 +8,7 @@ takes the body as it is, any other asks for its neutral form.
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ RAW = "structguard.raw"
 _LARGE = 256 * 1024  # bytes
 _TEMPLATE = Request(messages=())
 _KEY = "structguard.turn"
+_PLACE = re.compile(r"\binput\[(\d+)\]")
 
 CLIENT: ContextVar[Mapping[str, str]] = ContextVar(
     "structguard_client_headers",
@@ -92,7 +94,8 @@ class Turn:
     """
     One request. `raw` are the bytes of `body`, None once the body was changed; `mode` is the
     client's, `timeout` its deadline in seconds, `scope` a digest of its credential; `seen` is what
-    chains and breakers were last shown, `links` who answers, `format` the body's where it is known.
+    chains and breakers were last shown, `links` who answers, `format` the body's where it is known;
+    `before` counts the input's items that the client did not send but had sent earlier.
     """
 
     api: Api
@@ -105,6 +108,7 @@ class Turn:
     seen: Request = _TEMPLATE
     links: Sequence[tuple[str, str]] = ()
     format: Format | None = None
+    before: int = 0
     _neutral: Request | None = None
 
     @property
@@ -174,8 +178,20 @@ class Turn:
                 body = readable(self.body, self.api)
                 self._neutral = WIRES[self.api].decode_request(body)
             except Undecodable as error:
-                raise ApiError(400, error.message, param=error.param) from error
+                message, param = self._own(error.message), self._own(error.param or "")
+                raise ApiError(400, message, param=param or None) from error
         return self._neutral
+
+    def _own(self, text: str) -> str:
+        """A text with the places in the input as the client counts them."""
+        if not self.before:
+            return text
+
+        def shown(found: re.Match[str]) -> str:
+            at = int(found[1]) - self.before
+            return f"input[{at}]" if at >= 0 else "previous_response_id"
+
+        return _PLACE.sub(shown, text)
 
     def answered(self, told: Served) -> None:
         """Keep how the request was served; a warning stays."""

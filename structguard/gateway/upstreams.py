@@ -141,6 +141,10 @@ class Upstreams:
             self._known.move_to_end(key)
         return found, None if chained else model
 
+    def speaks(self, links: Sequence[tuple[str, str]], api: Api) -> bool:
+        """Whether one of these may take a body of a wire as it is."""
+        return any(api in self._passages[name] for name, _ in links)
+
     def passage(self, name: str) -> Sending | None:
         """Any way on which a provider is reached as it is; None where it speaks a wire of its own."""
         return next((one.sending for one in self._passages[name].values()), None)

@@ -14,7 +14,7 @@ from websockets.typing import Origin
 from werkzeug import Request, Response
 
 from structguard.gateway.resource import Started
-from tests.gateway.conformance import check, check_resource, check_stream
+from tests.gateway.conformance import check, check_events, check_resource, check_stream
 from tests.gateway.support import Running, response, running, settings
 from tests.gateway.upstream import Upstream
 
@@ -89,6 +89,73 @@ def test_an_item_is_found_by_its_reference(gateway: Running, chat_upstream: Upst
     body["input"] = [{"type": "item_reference", "id": "msg_unknown"}]
     reply = gateway.post("/v1/responses", body)
     assert (reply.status_code, reply.json()["error"]["param"]) == (400, "input[0].id")
+
+
+def test_items_are_found_by_their_references_alone(gateway: Running, chat_upstream: Upstream) -> None:
+    """AI SDK sends what it was told as references, without the response they came from."""
+    first = gateway.post("/v1/responses", response("both", input="One?")).json()
+    second = gateway.post("/v1/responses", response("thinks", input="Two?")).json()
+    output = {"type": "function_call_output", "output": "4"}
+    body = response("text")
+    body["input"] = [
+        {"role": "user", "content": "One?"},
+        *({"type": "item_reference", "id": item["id"]} for item in first["output"]),
+        {**output, "call_id": "call_1"},
+        {**output, "call_id": "call_2"},
+        *({"id": item["id"]} for item in second["output"]),
+        {"role": "user", "content": "Three?"},
+    ]
+    assert gateway.post("/v1/responses", body).status_code == 200
+    asked = chat_upstream.asked[-1]["messages"]
+    assert [one["role"] for one in asked] == [
+        "user", "assistant", "tool", "tool", "assistant", "user"
+    ]  # fmt: skip
+    assert asked[1]["content"] == "Let me look."
+    assert [one["id"] for one in asked[1]["tool_calls"]] == ["call_1", "call_2"]
+    assert (asked[4]["content"], asked[4]["reasoning_content"]) == ("Bonn.", "They ask where.")
+
+
+def test_another_credentials_items_are_not_found_by_reference(gateway: Running) -> None:
+    made = gateway.post("/v1/responses", response("text"), authorization="Bearer one").json()
+    body = response("text")
+    body["input"] = [{"type": "item_reference", "id": made["output"][0]["id"]}]
+    assert gateway.post("/v1/responses", body, authorization="Bearer one").status_code == 200
+    assert gateway.post("/v1/responses", body, authorization="Bearer two").status_code == 400
+
+
+def test_a_reference_that_is_not_ours_goes_to_an_upstream_that_takes_it(
+    chat_upstream: Upstream, httpserver: HTTPServer
+) -> None:
+    item = {"type": "item_reference", "id": "rs_the_upstreams_own"}
+    output = {"type": "function_call_output", "call_id": "call_of_its_own", "output": "4"}
+    whole = {"id": "resp_1", "output": [{"type": "message", "role": "assistant", "content": "Hi"}]}
+    httpserver.expect_request("/v1/responses").respond_with_json(whole)
+    up = {"base_url": httpserver.url_for("/v1"), "api": "responses"}
+    down = {"base_url": chat_upstream.base_url, "api": "chat"}
+    with running(settings("", providers={"up": up, "down": down})) as gateway:
+        body = response("up:text")
+        body["input"] = [item, output]
+        assert gateway.post("/v1/responses", body).status_code == 200
+        assert httpserver.log[0][0].json["input"] == [item, output]
+        reply = gateway.post("/v1/responses", {**body, "model": "down:text"})
+    told = reply.json()["error"]
+    assert (reply.status_code, told["param"], told["code"]) == (
+        400,
+        "input[0].id",
+        "item_not_found",
+    )
+
+
+def test_a_fault_is_told_at_its_place_in_the_clients_own_input(gateway: Running) -> None:
+    first = gateway.post("/v1/responses", response("text", input="One?")).json()
+    body = response("text", previous_response_id=first["id"])
+    body["input"] = [
+        {"role": "user", "content": "Two?"},
+        {"role": "user", "content": [{"type": "input_video", "video_url": "http://h/v.mp4"}]},
+    ]
+    told = gateway.post("/v1/responses", body).json()["error"]
+    assert told["param"] == "input[1]"
+    assert told["message"].startswith("input[1]: unknown content part")
 
 
 def test_a_compacted_conversation_goes_on_from_its_summary(
@@ -208,6 +275,7 @@ def test_a_prewarmed_turn_asks_no_model_and_can_be_built_on(
 ) -> None:
     before = len(chat_upstream.asked)
     warm = turn(socket, model="text", input="Context.", generate=False)
+    assert check_events(warm)["output"] == []
     assert len(chat_upstream.asked) == before
     turn(socket, model="text", input="One?", previous_response_id=warm[-1]["response"]["id"])
     assert said(chat_upstream) == [("user", "Context."), ("user", "One?")]

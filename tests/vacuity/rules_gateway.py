@@ -54,6 +54,20 @@ MUTATIONS: list[Mutation] = [
         ("tests/gateway/test_unstreamed.py",),
     ),
     Mutation(
+        "gateway: a reference is looked up in the conversation alone",
+        f"{_IN}/conversation.py",
+        "if id_ not in known and made is not None:",
+        "if made is None:",
+        (f"{_STATE}::test_items_are_found_by_their_references_alone",),
+    ),
+    Mutation(
+        "gateway: a place is told as counted with the history",
+        f"{_IN}/responses.py",
+        "turn.before = len(items) - len(input_items(asked))",
+        "turn.before = 0",
+        (f"{_STATE}::test_a_fault_is_told_at_its_place_in_the_clients_own_input",),
+    ),
+    Mutation(
         "gateway: the model's answer is not healed",
         f"{_IN}/whole.py",
         "if found.text != text:",

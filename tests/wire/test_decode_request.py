@@ -254,7 +254,7 @@ def test_responses_takes_a_string_and_leftover_reasoning() -> None:
     ("field", "given", "param"),
     [
         ("input", 5, "input"),
-        ("input", [{"type": "item_reference", "id": "x"}], "input[0]"),
+        ("input", [{"type": "item_reference", "id": "x"}], "input[0].id"),
         ("input", [{"type": "compaction"}], "input[0]"),
         ("input", [{"role": "robot", "content": "x"}], "input[0]"),
         ("input", [{"role": "user", "content": [{"type": "input_video"}]}], "input[0]"),

@@ -103,10 +103,13 @@ def _messages(instructions: str | None, value: object) -> tuple[Message, ...]:
         conversation.messages.append(Message(role="user", content=value))
     else:
         for at, entry in enumerate(Fields({"input": value}).items("input")):
+            item, where = as_mapping(entry) or {}, f"input[{at}]"
+            if item.get("type") == "item_reference":
+                text = f"there is no item {item.get('id')!r} here: send the item itself"
+                raise Undecodable(text, param=f"{where}.id")
             try:
-                conversation.add(as_mapping(entry) or {})
+                conversation.add(item)
             except (TypeError, ValueError) as error:
-                where = f"input[{at}]"
                 raise Undecodable(f"{where}: {error}", param=where) from error
     return conversation.whole()
 
