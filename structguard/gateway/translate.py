@@ -7,7 +7,7 @@ Source: spec gateway "Requests".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
@@ -28,15 +28,16 @@ _NO_PLACE: Mapping[str, Fate] = {
     "prediction": "warn",
     "web_search_options": "refuse",
     "max_tool_calls": "warn",
-    "truncation": "drop",  # what it asks for besides the default is checked by `_truncation`
+    "truncation": "warn",
     "client_metadata": "drop",
     "prompt_cache_retention": "drop",
     "context_management": "warn",
     "stream_options": "drop",
     "text": "drop",  # its verbosity is moved before
     "reasoning": "warn",  # its effort is neutral; a summary is what the upstream makes of it
+    "logprobs": "warn",  # replies that cross hold none
 }
-"""Fields of one OpenAI wire that the other has no place for."""
+"""Fields of one OpenAI wire that the other has no place for, nor any other wire."""
 
 _OWN: Mapping[Api, frozenset[str]] = {
     "chat": frozenset({"logit_bias", "modalities", "audio", "prediction", "web_search_options",
@@ -45,11 +46,23 @@ _OWN: Mapping[Api, frozenset[str]] = {
                             "reasoning", "client_metadata", "prompt_cache_retention",
                             "context_management", "stream_options"}),
 }  # fmt: skip
-_QUIET = frozenset({"metadata", "service_tier", "user", "safety_identifier", "prompt_cache_key",
-                    "parallel_tool_calls", "verbosity", "stream_options", "client_metadata",
-                    "truncation", "top_logprobs"})  # fmt: skip
+_QUIET = frozenset({"metadata", "user", "safety_identifier", "prompt_cache_key"})
 """Fields that say nothing about the answer; wires that do not know them need not be told."""
 
+_AS_IT_IS: Mapping[str, tuple[object, ...]] = {
+    "modalities": ([], ["text"]),
+    "functions": ([],),
+    "logit_bias": ({},),
+    "truncation": ("disabled",),
+    "store": (False,),
+    "service_tier": ("auto", "default"),
+    "verbosity": ("medium",),
+    "parallel_tool_calls": (True,),
+    "reasoning": ({"effort": "none"},),
+}
+"""What asks for no more than what happens anyway where the field has no place."""
+
+_SEALED = "reasoning.encrypted_content"  # told on every wire that has it, asked for or not
 AGENTS_TOOLS = frozenset({"web_search", "web_search_preview", "namespace", "custom", "local_shell",
                           "tool_search", "image_generation"})  # fmt: skip
 """Kinds of tools that agents send along whether or not the upstream has them."""
@@ -86,24 +99,40 @@ def fitted(
         return request.derive(**known), ""
     request, told = unsealed(request, target)
     warnings = [told] if told else list[str]()
-    extra = _extra(request.extra_body, target, warnings)
+    warnings += [f"include {what} left out" for what in request.include if what != _SEALED]
+    request = _with_tools(request, source, target, warnings)
+    extra = _extra(request, target, warnings)
     changes: dict[str, object] = {**known, "extra_body": extra, "store": None, "include": ()}
-    if request.hosted_tools and target != "responses":
-        warnings += _left_out(request.hosted_tools)
-        changes["hosted_tools"] = ()
     if target == "responses":
         changes["store"] = False
     return request.derive(**changes), "; ".join(warnings)
 
 
-def _extra(given: Mapping[str, object], target: Api, warnings: list[str]) -> dict[str, object]:
-    moved = _moved(given, target)
-    if target not in _OWN:
-        warnings += [f"{key} left out" for key in moved if key not in _QUIET]
-        return {}
+def _with_tools(request: Request, source: Api, target: Api, warnings: list[str]) -> Request:
+    """The request with the tools that `target` has, and nothing about tools where none is left."""
+    hosted = [*request.hosted_tools]
+    if (
+        source == "chat" and target == "responses"
+    ):  # whose calls of such tools no reply carries back
+        hosted = [tool for tool in hosted if tool.get("type") == "custom"]
+    elif target == "responses":
+        return request
+    if not hosted:
+        return request
+    warnings += _left_out(hosted)
+    rest = tuple(tool for tool in request.hosted_tools if tool not in hosted)
+    if request.functions or rest:
+        return request.derive(hosted_tools=rest)
+    if request.tool_choice not in {None, "auto", "none"}:
+        raise ApiError(400, "tool_choice asks for a tool, and none is left", param="tool_choice")
+    extra = {k: v for k, v in request.extra_body.items() if k != "parallel_tool_calls"}
+    return request.derive(hosted_tools=(), tool_choice=None, extra_body=extra)
+
+
+def _extra(request: Request, target: Api, warnings: list[str]) -> dict[str, object]:
     kept: dict[str, object] = {}
-    for key, value in moved.items():
-        fate = None if key in _OWN[target] else _NO_PLACE.get(key)
+    for key, value in _moved(request, target).items():
+        fate = _fate(key, value, target)
         if fate is None:
             kept[key] = value
         elif fate == "refuse":
@@ -113,19 +142,49 @@ def _extra(given: Mapping[str, object], target: Api, warnings: list[str]) -> dic
     return kept
 
 
-def _moved(given: Mapping[str, object], target: Api) -> dict[str, object]:
-    """Verbosity and log probabilities stand elsewhere on the other wire; defaults go."""
-    made = dict(given)
-    if target == "chat":
-        _to_chat(made)
-    elif target == "responses":
-        _without_format(made.get("text"))
-        if "verbosity" in made:
-            text = as_mapping(made.get("text")) or {}
-            made["text"] = {**text, "verbosity": made.pop("verbosity")}
-        if not made.pop("logprobs", False):
-            made.pop("top_logprobs", None)
+def _fate(key: str, value: object, target: Api) -> Fate | None:
+    """What becomes of a field; None: it goes upstream."""
+    own = _OWN.get(target)
+    known = _NO_PLACE.get(key)
+    if own is not None and (known is None or key in own):
+        return None
+    if key == "tool_choice":  # of Anthropic's, made here
+        return None
+    if value in _AS_IT_IS.get(key, ()) or (own is None and key in _QUIET):
+        return "drop"
+    return known or "warn"
+
+
+def _moved(request: Request, target: Api) -> dict[str, object]:
+    """Fields that stand elsewhere on the other wire; defaults go."""
+    made = dict(request.extra_body)
+    if target == "responses":
+        _to_responses(made)
+    else:
+        _from_responses(made)
+    if target == "chat" and "effort" in (effort := as_mapping(made.get("reasoning")) or {}):
+        made["reasoning_effort"] = effort["effort"]
+        made.pop("reasoning")
+    if target == "messages" and made.get("parallel_tool_calls") is False:
+        del made["parallel_tool_calls"]
+        if request.functions and request.tool_choice != "none":
+            kind = {"type": "auto"} if request.tool_choice is None else {}
+            made["tool_choice"] = {**kind, "disable_parallel_tool_use": True}
+    if target not in _OWN and not request.functions:
+        made.pop("parallel_tool_calls", None)
+    if made.pop("top_logprobs", None) or made.pop("logprobs", None):
+        made["logprobs"] = True
     return made
+
+
+def _to_responses(made: dict[str, object]) -> None:
+    _without_format(made.get("text"))
+    if "verbosity" in made:
+        text = as_mapping(made.get("text")) or {}
+        made["text"] = {**text, "verbosity": made.pop("verbosity")}
+    if "reasoning_effort" in made:
+        reasoning = as_mapping(made.get("reasoning")) or {}
+        made["reasoning"] = {**reasoning, "effort": made.pop("reasoning_effort")}
 
 
 def _without_format(text: object) -> None:
@@ -136,23 +195,22 @@ def _without_format(text: object) -> None:
     raise ApiError(400, "'text' is the Responses API's: say response_format here", param="text")
 
 
-def _to_chat(made: dict[str, object]) -> None:
+def _from_responses(made: dict[str, object]) -> None:
     text = as_mapping(made.pop("text", None)) or {}
     if "verbosity" in text:
         made["verbosity"] = text["verbosity"]
-    if made.get("top_logprobs"):
-        made["logprobs"] = True
+    reasoning = dict(as_mapping(made.get("reasoning")) or {})
+    for name in ("summary", "generate_summary"):  # whatever reasoning the upstream shows is one
+        reasoning.pop(name, None)
+    if reasoning:
+        made["reasoning"] = reasoning
     else:
-        made.pop("top_logprobs", None)
-    if set(as_mapping(made.get("reasoning")) or {}) <= {"summary", "generate_summary"}:
-        made.pop("reasoning", None)  # a summary: whatever reasoning the upstream shows is one
+        made.pop("reasoning", None)
 
 
-def _left_out(tools: object) -> list[str]:
+def _left_out(tools: Sequence[object]) -> list[str]:
     """The warnings for tools an upstream cannot have."""
-    kinds = [
-        as_text((as_mapping(tool) or {}).get("type")) or "?" for tool in as_sequence(tools) or ()
-    ]
+    kinds = [as_text((as_mapping(tool) or {}).get("type")) or "?" for tool in tools]
     for kind in kinds:
         if kind not in AGENTS_TOOLS:
             raise ApiError(

@@ -46,9 +46,30 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "crossing: a chat body's text takes the format's place",
         f"{_IN}/translate.py",
-        '        _without_format(made.get("text"))\n',
+        '    _without_format(made.get("text"))\n',
         "",
         ("tests/gateway/test_writing.py", "-k", "own_text"),
+    ),
+    Mutation(
+        "crossing: what changes the answer is dropped with a word",
+        f"{_IN}/translate.py",
+        'elif fate == "refuse":',
+        'elif fate == "refuse" and target in _OWN:',
+        ("tests/gateway/test_fitted.py", "-k", "refused_by_every_other_wire"),
+    ),
+    Mutation(
+        "crossing: what has no place is dropped unseen",
+        f"{_IN}/translate.py",
+        'return known or "warn"',
+        'return known or "drop"',
+        ("tests/gateway/test_fitted.py", "-k", "has_no_place"),
+    ),
+    Mutation(
+        "crossing: without tools there is still something said of them",
+        f"{_IN}/translate.py",
+        "return request.derive(hosted_tools=(), tool_choice=None, extra_body=extra)",
+        "return request.derive(hosted_tools=())",
+        ("tests/gateway/test_fitted.py", "-k", "last_tool"),
     ),
     Mutation(
         "gateway: half a pair is an error of ours",
