@@ -103,7 +103,7 @@ class Exchange:
         The whole body.
 
         Raises:
-            ApiError: 413 too large. Gone: the client left.
+            ApiError: 413 too large, 415 compressed. Gone: the client left.
         """
         length = self.named.get(b"content-length")
         if length is not None and length.isdigit() and int(length) > limits.body:
@@ -111,6 +111,9 @@ class Exchange:
         whole = await self._read(limits.body)
         if self.on_body is not None:
             self.on_body()
+        coding = self.named.get(b"content-encoding")
+        if coding is not None and coding.lower() != b"identity":
+            raise _compressed(coding)
         return whole
 
     def late(self, limits: LimitsConfig) -> ApiError:
@@ -176,6 +179,12 @@ class Exchange:
         async for block in blocks:
             await self.send({"type": "http.response.body", "body": block, "more_body": True})
         await self.send({"type": "http.response.body", "body": b""})
+
+
+def _compressed(coding: bytes) -> ApiError:
+    text = f"the body is {coding.decode('latin-1')!r} (content-encoding): send it as it is"
+    headers = {"accept-encoding": "identity"}  # RFC 9110 section 15.5.16
+    return ApiError(415, text, code="unsupported_content_encoding", headers=headers)
 
 
 def _too_large(limit: int) -> ApiError:

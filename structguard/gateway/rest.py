@@ -191,11 +191,12 @@ class Rest:
         body = object_in(raw)
         turn = self.core.checked(exchange, "responses", body, raw, caller, schema_responses.fault)
         try:
-            return Response(
-                await compacted(self.core, turn, caller.scope), media_type="application/json"
-            )
+            content = await compacted(self.core, turn, caller.scope)
         except ProviderError as error:
             return error_reply(self.core.refusal(error, "responses", turn.model))
+        reply = Response(content, media_type="application/json")
+        reply.raw_headers += turn.served.raw_headers()
+        return reply
 
     async def stored(self, request: Request, caller: Caller) -> Response:
         """A stored response, read or forgotten."""
@@ -204,6 +205,8 @@ class Rest:
 
     async def read_stored(self, request: Request, caller: Caller) -> Response:
         """A stored response."""
+        if request.query_params.get("stream", "false") != "false":
+            raise ApiError(400, "a stored response is not streamed again", param="stream")
         stored = await self.core.conversations.stored(caller.scope, request.path_params["id"])
         if stored is None:
             raise _no_response(request.path_params["id"])

@@ -52,6 +52,9 @@ class Sequence:
         self._place = b""  # what a delta of the open text says between its number and its text
         self._pieces: list[str] = []
         self._told: set[str] = set()
+        self._held: ToolCall | None = (
+            None  # the last call: what follows says whether it was cut off
+        )
         self.resource: dict[str, object] | None = None
 
     def begin(self) -> Iterator[Event]:
@@ -90,8 +93,7 @@ class Sequence:
             case ReasoningDelta(text):
                 yield from self._grow("reasoning", text)
             case ToolCalled(call):
-                yield from self._close("completed")
-                yield from self._call(call)
+                yield from self._hold(call)
             case Finished():
                 raise TypeError("the end of a response is told with finish")
             case _:
@@ -106,10 +108,11 @@ class Sequence:
             yield from self._grow(kind, completion.text)
         for call in completion.tool_calls:
             if f"call {call.id}" not in self._told:
-                yield from self._close("completed")
-                yield from self._call(call)
+                yield from self._hold(call)
         cut = completion.finish in {"length", "filtered"}
-        yield from self._close("incomplete" if cut else "completed")
+        status = "incomplete" if cut else "completed"
+        yield from self._close(status)
+        yield from self._give(status)
         if (thoughts := seal(completion)) is not None:
             yield from self._sealed(thoughts)
         self.resource = {**ended(completion, self._start, told), "output": self.items}
@@ -120,6 +123,7 @@ class Sequence:
 
     def fail(self, code: str, message: str, kind: str = "server_error") -> Iterator[Event]:
         """The end of a response that broke: a nested error, then response.failed."""
+        yield from self._give("completed")
         self.resource = {
             **self._start,
             "status": "failed",
@@ -149,6 +153,7 @@ class Sequence:
         yield self._event(name, **place, delta=text, **logs)
 
     def _open(self, kind: str) -> Iterator[Event]:
+        yield from self._give("completed")
         self._kind = kind
         self._told.add(kind)
         type_ = "reasoning" if kind == "reasoning" else "message"
@@ -189,8 +194,19 @@ class Sequence:
             item = _message(self._id, part, status)
         yield self._done(item)
 
-    def _call(self, call: ToolCall) -> Iterator[Event]:
+    def _hold(self, call: ToolCall) -> Iterator[Event]:
         self._told.add(f"call {call.id}")
+        yield from self._close("completed")
+        yield from self._give("completed")
+        self._held = call
+
+    def _give(self, status: str) -> Iterator[Event]:
+        """The call that was held, if one was."""
+        if self._held is not None:
+            call, self._held = self._held, None
+            yield from self._call(call, status)
+
+    def _call(self, call: ToolCall, status: str) -> Iterator[Event]:
         item: Event = {
             "id": f"fc_{self._base}_{len(self.items)}",
             "type": "function_call",
@@ -205,7 +221,7 @@ class Sequence:
         if call.arguments:
             yield self._event(f"{name}.delta", **place, delta=call.arguments)
         yield self._event(f"{name}.done", **place, name=call.name, arguments=call.arguments)
-        yield self._done({**item, "status": "completed", "arguments": call.arguments})
+        yield self._done({**item, "status": status, "arguments": call.arguments})
 
     def _sealed(self, thoughts: str) -> Iterator[Event]:
         """The model's own form of what it thought: known only now, and wanted back as it is."""

@@ -30,6 +30,7 @@ Mode = Literal["guard", "native", "off"]
 RAW = "structguard.raw"
 """Where a completion's metadata holds the reply of an upstream that spoke the client's own wire."""
 
+_SHOWN = 500  # characters of a warning: metadata takes 512 (the Open Responses document)
 _LARGE = 256 * 1024  # bytes
 _TEMPLATE = Request(messages=())
 _KEY = "structguard.turn"
@@ -67,12 +68,18 @@ class Served:
         if self.source is not None:
             told["x-structguard-source"] = self.source
         if self.warning:
-            told["x-structguard-warning"] = self.warning
+            told["x-structguard-warning"] = _one_line(self.warning)
         return told
 
     def raw_headers(self) -> Sequence[tuple[bytes, bytes]]:
         """The same as a server sends them; nearly always made before."""
         return _raw_headers(self.provider, self.enforced, self.requests, self.source, self.warning)
+
+
+def _one_line(text: str) -> str:
+    """A text that names what a client sent, as a header and a resource's metadata can hold it."""
+    shown = "".join(mark if mark.isprintable() else "?" for mark in text[:_SHOWN])
+    return f"{shown}..." if len(text) > _SHOWN else shown
 
 
 @lru_cache(maxsize=1024)
@@ -194,8 +201,10 @@ class Turn:
         return _PLACE.sub(shown, text)
 
     def answered(self, told: Served) -> None:
-        """Keep how the request was served; a warning stays."""
+        """Keep how the request was served; a warning stays, and what was not looked at is not claimed."""
         told.warning = told.warning or self.served.warning
+        if self.mode == "off":
+            told.enforced = None
         self.served = told
 
     @classmethod

@@ -159,3 +159,21 @@ def test_a_warning_reaches_the_client_whole_and_streamed() -> None:
             body = response("m", stream=stream, truncation="auto", text={"verbosity": "low"})
             told = gateway.post("/v1/responses", body).headers["x-structguard-warning"]
             assert told == "truncation left out; verbosity left out"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", ["a\r\nx-evil: 1", "\x00", "k" * 70_000])
+def test_a_warning_is_one_line_whatever_the_client_calls_its_fields(
+    name: str, *, stream: bool
+) -> None:
+    """The answer was paid for: it must not be lost to its own header."""
+    with (
+        speaking("messages") as provider,
+        running(settings("", environ={"K": "k"}, providers={"up": provider})) as gateway,
+    ):
+        reply = gateway.post("/v1/responses", response("m", stream=stream, **{name: 1}))
+    assert reply.status_code == 200
+    assert "x-evil" not in reply.headers
+    told = reply.headers["x-structguard-warning"]
+    assert len(told) < 512
+    assert told.endswith(("left out", "..."))

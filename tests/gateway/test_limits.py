@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import socket
 import time
@@ -72,6 +73,16 @@ def test_path_comes_before_method_and_method_before_auth(gateway: Running) -> No
     assert gateway.get("/v1/nothing").status_code == 404
     reply = gateway.get("/v1/chat/completions")
     assert (reply.status_code, reply.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/chat/completions", "/v1/embeddings"])
+def test_a_compressed_body_is_told_as_what_it_is(gateway: Running, path: str) -> None:
+    packed = gzip.compress(b'{"model": "text", "input": "hi", "messages": [{"role": "user"}]}')
+    reply = gateway.client.post(path, content=packed, headers={"content-encoding": "gzip"})
+    assert (reply.status_code, reply.headers["accept-encoding"]) == (415, "identity")
+    assert "gzip" in reply.json()["error"]["message"]
+    plain = {"content-encoding": "identity"}
+    assert gateway.client.post(path, content=b"{}", headers=plain).status_code == 400
 
 
 def test_a_large_body_is_a_413_before_it_is_read(gateway: Running) -> None:

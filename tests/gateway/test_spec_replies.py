@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer
 from structguard.gateway.resource import REQUIRED
 from structguard.gateway.sequence import Sequence
 from structguard.testing import RefusingEndpoint
-from structguard.types import Completion, Reasoning, ToolCall
+from structguard.types import Completion, Reasoning, TextDelta, ToolCall, ToolCalled
 from tests.gateway.conformance import check_resource, check_stream, events_of
 from tests.gateway.load.mix import objects
 from tests.gateway.support import (
@@ -148,6 +148,30 @@ def test_how_a_turn_ended(
     resource = check_stream(reply.text) if stream else check_resource(reply.json())
     details = resource["incomplete_details"]
     assert (resource["status"], details and details["reason"]) == (status, reason)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_that_was_cut_off_is_not_called_complete(
+    translated: Running, *, stream: bool
+) -> None:
+    reply = translated.post("/v1/responses", response("cut", tools=[TOOL], stream=stream))
+    resource = check_stream(reply.text) if stream else check_resource(reply.json())
+    last = resource["output"][-1]
+    assert (last["call_id"], last["status"]) == ("call_2", "incomplete")
+    assert last["arguments"] == '{"zone":"E'
+
+
+def test_a_call_is_whole_where_more_follows_it() -> None:
+    start = {"id": "resp_1", "created_at": 1, "model": "m", "metadata": {}}
+    one, two = (ToolCall(id=f"call_{at}", name="f", arguments="{}") for at in (1, 2))
+    sequence = Sequence(start)
+    events = [*sequence.feed(ToolCalled(one)), *sequence.feed(TextDelta("Now")),
+              *sequence.feed(ToolCalled(two))]  # fmt: skip
+    events += sequence.finish(Completion(text="Now", tool_calls=(one, two), finish="length"), {})
+    done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
+    assert [(item["type"], item["status"]) for item in done] == [  # type: ignore[index]
+        ("function_call", "completed"), ("message", "completed"), ("function_call", "incomplete")
+    ]  # fmt: skip
 
 
 def test_text_that_no_delta_told_is_one_delta() -> None:

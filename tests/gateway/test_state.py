@@ -91,6 +91,20 @@ def test_an_item_is_found_by_its_reference(gateway: Running, chat_upstream: Upst
     assert (reply.status_code, reply.json()["error"]["param"]) == (400, "input[0].id")
 
 
+def test_a_stored_response_is_not_streamed_again(gateway: Running) -> None:
+    made = gateway.post("/v1/responses", response("text")).json()
+    where = f"/v1/responses/{made['id']}"
+    reply = gateway.get(f"{where}?stream=true")
+    assert (reply.status_code, reply.json()["error"]["param"]) == (400, "stream")
+    assert gateway.get(f"{where}?stream=false").json()["id"] == made["id"]
+
+
+def test_a_compaction_says_who_served_it(gateway: Running) -> None:
+    body = {"model": "text", "input": "One?"}
+    told = gateway.post("/v1/responses/compact", body).headers
+    assert (told["x-structguard-provider"], told["x-structguard-requests"]) == ("up", "1")
+
+
 def test_items_are_found_by_their_references_alone(gateway: Running, chat_upstream: Upstream) -> None:
     """AI SDK sends what it was told as references, without the response they came from."""
     first = gateway.post("/v1/responses", response("both", input="One?")).json()

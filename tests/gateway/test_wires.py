@@ -11,7 +11,17 @@ from pytest_httpserver import HTTPServer
 
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_resource, check_stream
-from tests.gateway.support import CHAT_FORMAT, TEXT_FORMAT, VALUE, chat, response, running, settings
+from tests.gateway.wires import speaking
+from tests.gateway.support import (
+    CHAT_FORMAT,
+    TEXT_FORMAT,
+    VALUE,
+    asked,
+    chat,
+    response,
+    running,
+    settings,
+)
 
 Json = dict[str, Any]
 CLAUDE: Json = {
@@ -70,6 +80,20 @@ def test_both_endpoints_speak_for_a_foreign_wire(
         assert streamed.status_code in {200, 502}
         refused = gateway.post("/v1/responses", response("m", tools=[{"type": "mcp"}]))
         assert (refused.status_code, refused.json()["error"]["param"]) == (400, "tools")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/chat/completions"])
+@pytest.mark.parametrize("wire", ["chat", "responses", "messages"])
+def test_with_the_guard_off_nothing_is_claimed(wire: str, path: str, *, stream: bool) -> None:
+    """The upstream answers in prose, and nobody looks."""
+    with speaking(wire) as provider:
+        made = settings("", environ={"K": "k"}, providers={"up": provider})
+        with running(made) as gateway:
+            told = gateway.post(path, asked(path, "m", stream=stream), x_structguard_mode="off")
+    assert told.status_code == 200
+    assert "x-structguard-enforced" not in told.headers
+    assert '"x-structguard-enforced"' not in told.text
 
 
 def test_a_claude_stream_becomes_the_documents_events(server: HTTPServer) -> None:

@@ -40,6 +40,13 @@ SAYS: dict[str, tuple[Json, str]] = {
         {"content": "Let me look.", "tool_calls": [call(), call("get_time", "{}", "call_2")]},
         "tool_calls",
     ),
+    "cut": (
+        {
+            "content": "Let me look.",
+            "tool_calls": [call(), call("get_time", '{"zone":"E', "call_2")],
+        },
+        "length",
+    ),
     "thinks": ({"content": "Bonn.", "reasoning_content": "They ask where."}, "stop"),
     "declines": ({"content": None, "refusal": "I would rather not."}, "stop"),
     "long": ({"content": "and so on and so"}, "length"),

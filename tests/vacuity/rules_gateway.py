@@ -68,6 +68,27 @@ MUTATIONS: list[Mutation] = [
         (f"{_STATE}::test_a_fault_is_told_at_its_place_in_the_clients_own_input",),
     ),
     Mutation(
+        "gateway: a client's field breaks the header that names it",
+        f"{_IN}/turn.py",
+        "mark if mark.isprintable() else",
+        "mark if mark else",
+        ("tests/gateway/test_fitted.py", "-k", "one_line"),
+    ),
+    Mutation(
+        "gateway: with the guard off it is claimed that a format was enforced",
+        f"{_IN}/turn.py",
+        'if self.mode == "off":',
+        'if self.mode == "native":',
+        ("tests/gateway/test_wires.py", "-k", "nothing_is_claimed"),
+    ),
+    Mutation(
+        "gateway: a call that was cut off is called complete",
+        f"{_IN}/sequence.py",
+        "yield from self._give(status)",
+        'yield from self._give("completed")',
+        ("tests/gateway/test_spec_replies.py", "-k", "cut_off"),
+    ),
+    Mutation(
         "gateway: the model's answer is not healed",
         f"{_IN}/whole.py",
         "if found.text != text:",

@@ -250,6 +250,14 @@ def test_responses_takes_a_string_and_leftover_reasoning() -> None:
     )
 
 
+@pytest.mark.parametrize("part", [[{"type": "refusal", "refusal": "no"}], "no"])
+def test_a_chat_refusal_that_goes_back_is_text_in_any_form(part: object) -> None:
+    named = {"content": None, "refusal": part} if isinstance(part, str) else {"content": part}
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", **named}]
+    request = chat.decode_request({"model": "m", "messages": said})
+    assert request.conversation[1].text == "no"
+
+
 @pytest.mark.parametrize(
     ("field", "given", "param"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from structguard.schema import as_format
-from structguard.types import Format, Message, Request, as_mapping, as_text
+from structguard.types import Format, Message, Request, as_mapping, as_sequence, as_text
 from structguard.wire.base import Undecodable
 from structguard.wire.chat.reply import reasoning_of
 from structguard.wire.chat.request import REASONING_FIELDS
@@ -62,7 +62,18 @@ def _message(value: object, at: int) -> Message:
     return _read({**known, "reasoning": reasoning}, where)
 
 
+def _plain(part: object) -> object:
+    """A refusal is text too."""
+    fields = as_mapping(part) or {}
+    if fields.get("type") == "refusal":
+        return {"type": "text", "text": fields.get("refusal")}
+    return part
+
+
 def _read(message: Mapping[str, object], where: str) -> Message:
+    parts = as_sequence(message.get("content"))
+    if parts is not None:
+        message = {**message, "content": [_plain(part) for part in parts]}
     try:
         return Message.of(message)
     except (TypeError, ValueError) as error:
