@@ -63,7 +63,7 @@ def _events(resource: Mapping[str, object]) -> Iterator[Event]:
     """The document's sequence, one item after another."""
     given = as_sequence(resource.get("output")) or ()
     items = [_item(item) for one in given if (item := as_mapping(one)) is not None]
-    begun = {
+    begun: Event = {
         **resource,
         "status": "in_progress",
         "output": [],

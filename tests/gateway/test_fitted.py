@@ -10,8 +10,8 @@ from structguard.gateway.faults import ApiError
 from structguard.gateway.translate import fitted, readable
 from structguard.types import Api, Request
 from structguard.wire.table import WIRES
+from tests.gateway.support import chat, response, running, settings
 from tests.gateway.wires import speaking
-from tests.gateway.world import chat, response, running, settings
 
 Json = dict[str, Any]
 VENDORS: tuple[Api, ...] = ("messages", "converse", "generate_content")

@@ -45,6 +45,7 @@ def native(enforcing: RefusingEndpoint) -> Iterator[Running]:
 
 
 STATUSES = {
+    "cut": ("incomplete", "max_output_tokens"),
     "long": ("incomplete", "max_output_tokens"),
     "filtered": ("incomplete", "content_filter"),
 }

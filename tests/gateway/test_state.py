@@ -105,7 +105,9 @@ def test_a_compaction_says_who_served_it(gateway: Running) -> None:
     assert (told["x-structguard-provider"], told["x-structguard-requests"]) == ("up", "1")
 
 
-def test_items_are_found_by_their_references_alone(gateway: Running, chat_upstream: Upstream) -> None:
+def test_items_are_found_by_their_references_alone(
+    gateway: Running, chat_upstream: Upstream
+) -> None:
     """AI SDK sends what it was told as references, without the response they came from."""
     first = gateway.post("/v1/responses", response("both", input="One?")).json()
     second = gateway.post("/v1/responses", response("thinks", input="Two?")).json()

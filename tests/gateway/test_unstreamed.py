@@ -10,8 +10,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from tests.gateway.conformance import check_stream
-from tests.gateway.upstream import call, reply
-from tests.gateway.world import (
+from tests.gateway.support import (
     CHAT_FORMAT,
     TEXT_FORMAT,
     VALUE,
@@ -21,6 +20,7 @@ from tests.gateway.world import (
     running,
     settings,
 )
+from tests.gateway.upstream import call, reply
 
 Json = dict[str, Any]
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"

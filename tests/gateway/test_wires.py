@@ -11,17 +11,17 @@ from pytest_httpserver import HTTPServer
 
 from structguard.testing import RefusingEndpoint
 from tests.gateway.conformance import check_resource, check_stream
-from tests.gateway.wires import speaking
 from tests.gateway.support import (
     CHAT_FORMAT,
     TEXT_FORMAT,
     VALUE,
-    asked,
     chat,
+    json_request,
     response,
     running,
     settings,
 )
+from tests.gateway.wires import speaking
 
 Json = dict[str, Any]
 CLAUDE: Json = {
@@ -90,7 +90,9 @@ def test_with_the_guard_off_nothing_is_claimed(wire: str, path: str, *, stream: 
     with speaking(wire) as provider:
         made = settings("", environ={"K": "k"}, providers={"up": provider})
         with running(made) as gateway:
-            told = gateway.post(path, asked(path, "m", stream=stream), x_structguard_mode="off")
+            told = gateway.post(
+                path, json_request(path, "m", stream=stream), x_structguard_mode="off"
+            )
     assert told.status_code == 200
     assert "x-structguard-enforced" not in told.headers
     assert '"x-structguard-enforced"' not in told.text

@@ -195,11 +195,12 @@ def output_items(completion: Completion, id: str) -> list[dict[str, object]]:  #
         items += map(_reasoning_item, reasoning_for(completion, call))
         item: dict[str, object] = {"type": "function_call", "call_id": call.id}
         items.append(item | {"name": call.name, "arguments": call.arguments})
-    whole = "incomplete" if completion.finish in {"length", "filtered"} else "completed"
     for at, item in enumerate(items):
         item.setdefault("id", f"{_PREFIXES[str(item['type'])]}_{id.removeprefix('resp_')}_{at}")
         if item["type"] != "reasoning":
-            item["status"] = whole
+            item["status"] = "completed"
+    if items and "status" in items[-1] and completion.finish in {"length", "filtered"}:
+        items[-1]["status"] = "incomplete"  # what the limit cut off; what stands before it is whole
     return items
 
 
