@@ -35,7 +35,12 @@ from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
 from structguard.clients.http_response import without_encoding
 from structguard.clients.http_stream import EventStream, error_of
-from structguard.clients.openai_stream import ahealed, healed
+from structguard.clients.openai_stream import (
+    aclosed_if_not_begun,
+    ahealed,
+    closed_if_not_begun,
+    healed,
+)
 from structguard.clients.raw_stream import abegin, begin
 from structguard.clients.replies import (
     error_message,
@@ -266,9 +271,10 @@ class Exchange:
         self.response, self.answered = stream.response, False
         events = stream._iterator  # noqa: SLF001
         head: list[Any] = []
-        for event in events:
-            if self._begins(event, head):
-                break
+        with closed_if_not_begun(events):
+            for event in events:
+                if self._begins(event, head):
+                    break
         stream._iterator = healed(self._healer(), iter(head), events, self._found)  # noqa: SLF001
         return stream
 
@@ -277,17 +283,19 @@ class Exchange:
         self.response, self.answered = stream.response, False
         events = stream._iterator  # noqa: SLF001
         head: list[Any] = []
-        async for event in events:
-            if self._begins(event, head):
-                break
+        async with aclosed_if_not_begun(events):
+            async for event in events:
+                if self._begins(event, head):
+                    break
         stream._iterator = ahealed(self._healer(), head, events, self._found)  # noqa: SLF001
         return stream
 
     def _begins(self, event: Any, head: list[Any]) -> bool:
         """Whether enough of the stream has come to hand it on."""
         head.append(event)
-        if len(head) == 1 and get(event, "type") == "error":
-            raise self.error_of(plain(event))
+        failure = error_of(event, self.call.api)
+        if failure is not None:
+            raise self.error_of(failure)
         self.answered = gives_answer(event, self.call.api)
         return self.answered or not self.confirm
 

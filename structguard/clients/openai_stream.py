@@ -6,7 +6,8 @@ Source: spec guard §2, row "reply to a request that asked for JSON".
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from structguard.clients.streams import StreamHealer
@@ -60,6 +61,29 @@ async def ahealed(
     for held in healer.rest():
         yield held
     found(healer.source)
+
+
+@contextmanager
+def closed_if_not_begun(events: Iterator[Any]) -> Generator[None]:
+    """
+    A stream that is not handed on is closed at once: the second send may need its connection, and
+    the error that keeps the stream alive is the caller's to keep.
+    """
+    try:
+        yield
+    except BaseException:
+        _close(events)
+        raise
+
+
+@asynccontextmanager
+async def aclosed_if_not_begun(events: AsyncIterator[Any]) -> AsyncGenerator[None]:
+    """`closed_if_not_begun` on the event loop."""
+    try:
+        yield
+    except BaseException:
+        await _aclose(events)
+        raise
 
 
 def _close(events: Iterator[Any]) -> None:

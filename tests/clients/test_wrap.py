@@ -346,6 +346,13 @@ def test_responses_are_guarded_alike(client: OpenAI, upstream: Upstream) -> None
     assert upstream.bodies[2]["text"] == {"verbosity": "low"} or len(upstream.bodies) == 3
 
 
+def test_the_beta_namespace_is_guarded_alike(client: OpenAI, upstream: Upstream) -> None:
+    upstream.answers((400, REFUSED), response(FENCED))
+    answer = client.beta.responses.create(model="m", input="Where?", text={"format": TEXT_FORMAT})
+    assert [part.text for item in answer.output for part in item.content] == [VALUE]  # type: ignore[union-attr]
+    assert "text" not in upstream.bodies[1]
+
+
 @pytest.mark.parametrize("status", ["failed"])
 def test_a_failed_response_raises(client: OpenAI, upstream: Upstream, status: str) -> None:
     error = {"code": "server_error", "message": "it broke"}

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+import httpx2
+import openai
 import pytest
-from openai import OpenAI
+from openai import AsyncOpenAI, OpenAI
 
+import structguard as sg
 from structguard.memo import Memo
 from tests.clients.endpoint import (
     FENCED,
@@ -161,3 +165,92 @@ def test_a_stream_that_is_cut_at_the_token_limit_ends_as_one(
     text = "".join(part.choices[0].delta.content or "" for part in chunks)
     assert text == '{"city":"Bo'
     assert chunks[-1].choices[0].finish_reason == "length"
+
+
+FAILED = response("", status="failed", error={"code": "x", "message": "text.format is not supported"},
+                  output=[])  # fmt: skip
+FLAT = {"type": "error", "code": "x", "message": "text.format is not supported", "param": None}
+TOLD: dict[str, dict[str, Any]] = {
+    "flat": FLAT,
+    "failed": {"type": "response.failed", "response": FAILED},
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_stream_whose_first_event_tells_of_its_failure_is_judged(
+    client: OpenAI, upstream: Upstream, name: str
+) -> None:
+    upstream.answers(sse([TOLD[name]], named=True), sse(response_events([FENCED]), named=True))
+    seen = list(response_stream(client))
+    assert "".join(getattr(event, "delta", "") for event in seen) == VALUE
+    assert len(upstream.bodies) == 2
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_second_send_that_fails_before_its_answer_is_an_error(
+    client: OpenAI, upstream: Upstream, memo: Memo, name: str
+) -> None:
+    """The SDK would hand its events on: nobody would hear of the refusal before them."""
+    upstream.answers((400, REFUSED), sse([begun()[0], TOLD[name]], named=True))
+    with pytest.raises(openai.APIError, match=r"text\.format is not supported") as caught:
+        response_stream(client)
+    assert isinstance(caught.value.__cause__, openai.BadRequestError)
+    assert memo.entries() == []
+
+
+@dataclass
+class Lingering(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """A body that gives its events and stays open until it is closed."""
+
+    events: str
+    closed: bool = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self.events.encode()
+        assert not self.closed
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self.events.encode()
+
+    def close(self) -> None:
+        self.closed = True
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+@dataclass
+class OneConnection:
+    """What answers a format with `first`, and notes whether that was closed before it was asked again."""
+
+    first: Lingering = field(default_factory=lambda: Lingering(sse([FLAT], named=True, done=False)))
+    free: list[bool] = field(default_factory=list[bool])
+
+    def __call__(self, _: httpx2.Request) -> httpx2.Response:
+        self.free.append(self.first.closed)
+        kind = {"content-type": "text/event-stream"}
+        if len(self.free) == 1:
+            return httpx2.Response(200, stream=self.first, headers=kind)
+        return httpx2.Response(200, text=sse(response_events([FENCED]), named=True), headers=kind)
+
+
+def test_a_stream_that_is_refused_lets_its_connection_go(memo: Memo) -> None:
+    """The second send may need it: a pool has an end."""
+    upstream = OneConnection()
+    http = httpx2.Client(transport=httpx2.MockTransport(upstream))
+    with OpenAI(base_url="http://x/v1", api_key="k", max_retries=0, http_client=http) as plain:
+        list(response_stream(sg.wrap(plain, memo=memo)))
+    assert upstream.free == [False, True]
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_an_async_stream_lets_its_connection_go_too(memo: Memo, anyio_backend: str) -> None:
+    """On asyncio only: trio warns of the generators that the SDK has nested."""
+    upstream = OneConnection()
+    http = httpx2.AsyncClient(transport=httpx2.MockTransport(upstream))
+    plain = AsyncOpenAI(base_url="http://x/v1", api_key="k", max_retries=0, http_client=http)
+    async with sg.wrap(plain, memo=memo) as client:
+        create: Any = client.responses.create
+        asked = {"model": "m", "input": "Where?", "text": {"format": TEXT_FORMAT}, "stream": True}
+        assert [event async for event in await create(**asked)]
+    assert upstream.free == [False, True]
