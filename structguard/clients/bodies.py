@@ -185,10 +185,15 @@ def _is_plain(key: str) -> bool:
 
 _PROMPT_KEYS = ("messages", "instructions", "input", "system", "contents", "systemInstruction",
                 "system_instruction")  # fmt: skip
+_TEXT_KEYS = frozenset({"content", "text", "parts", "output"})
 
 
 def _prompt(body: Body) -> Iterator[str]:
-    """Every string of the prompt, walked without recursion."""
+    """
+    Every text of the prompt, walked without recursion.
+
+    Not ids, addresses and data: an image in Base64 says "json" by chance.
+    """
     stack: list[object] = [body[key] for key in _PROMPT_KEYS if key in body]
     while stack:
         node = stack.pop()
@@ -197,7 +202,7 @@ def _prompt(body: Body) -> Iterator[str]:
         elif (items := as_sequence(node)) is not None:
             stack.extend(items)
         elif (mapping := as_mapping(node)) is not None:
-            stack.extend(mapping.values())
+            stack.extend(value for key, value in mapping.items() if key in _TEXT_KEYS)
 
 
 def with_instruction(body: Body, api: Api, text: str) -> dict[str, object]:

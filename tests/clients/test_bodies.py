@@ -139,6 +139,28 @@ def test_a_schema_that_the_prompt_shows_is_seen(dump: dict[str, Any]) -> None:
     assert not carries_schema({"input": "please"}, JsonObject())
 
 
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAjSoNAA"}}
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"messages": [{"role": "user", "content": [TEXT, IMAGE]}]}, False),
+        ({"messages": [{"role": "assistant", "tool_calls": [{"id": "json"}]}]}, False),
+        ({"input": [{"content": [{"file_data": "json", "text": "A"}]}]}, False),
+        ({"input": [{"type": "function_call_output", "output": "a JSON"}]}, True),
+        ({"instructions": "as json", "input": "A"}, True),
+        ({"messages": [{"content": [{"source": {"data": "json"}}]}]}, False),
+        ({"system": [{"type": "text", "text": "json"}]}, True),
+        ({"contents": [{"parts": [{"inlineData": {"data": "json"}}]}]}, False),
+        ({"systemInstruction": {"parts": [{"text": "json"}]}}, True),
+    ],
+)
+def test_only_texts_of_the_prompt_say_json(body: dict[str, Any], *, says: bool) -> None:
+    """An image in Base64 holds the four letters by chance, an id or an address by habit."""
+    assert carries_schema(body, JsonObject()) is says
+
+
 def test_the_instruction_names_the_schema() -> None:
     assert '"é"' in instruction(JsonSchema(schema=SCHEMA))
     assert "JSON object" in instruction(JsonObject())

@@ -123,6 +123,14 @@ MUTATIONS = [
         "async_stream_lets",
     ),
     one(
+        "an image in Base64 says json",
+        "structguard/clients/bodies.py",
+        " if key in _TEXT_KEYS)",
+        ")",
+        "tests/clients/test_bodies.py",
+        "only_texts",
+    ),
+    one(
         "the beta namespace is not guarded",
         SDK,
         'options.url.partition("?")[0]',
