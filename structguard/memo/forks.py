@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from threading import RLock
 from typing import Protocol
 from weakref import WeakSet
 
@@ -25,6 +26,7 @@ class ForkAware(Protocol):
 
 _live: WeakSet[ForkAware] = WeakSet()
 _paused: list[ForkAware] = []
+_forking = RLock()  # held around a fork: two threads may ask for one at once
 
 
 def register(memo: ForkAware) -> None:
@@ -33,19 +35,22 @@ def register(memo: ForkAware) -> None:
 
 
 def _before() -> None:
-    _paused.extend(_live)
-    for memo in _paused:
+    _forking.acquire()
+    for memo in tuple(_live):
         memo.before_fork()
+        _paused.append(memo)
 
 
 def _in_parent() -> None:
     while _paused:
         _paused.pop().after_fork_in_parent()
+    _forking.release()
 
 
 def _in_child() -> None:
     while _paused:
         _paused.pop().after_fork_in_child()
+    _forking.release()
 
 
 def _at_exit() -> None:

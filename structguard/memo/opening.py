@@ -29,6 +29,13 @@ _ACCEPTED = (
 _opened: WeakValueDictionary[tuple[object, ...], Memo] = WeakValueDictionary()
 _opening = Lock()
 
+if hasattr(os, "register_at_fork"):  # a child must find it free, whatever another thread opens
+    os.register_at_fork(
+        before=_opening.acquire,
+        after_in_parent=_opening.release,
+        after_in_child=_opening.release,
+    )
+
 
 def open_memo(
     url: str | Memo | None,

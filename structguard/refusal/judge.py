@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import get_args
 
 from structguard.errors import redact
@@ -24,7 +23,7 @@ from structguard.refusal.schema_words import SCHEMA_SIZE, SCHEMA_WORD
 from structguard.refusal.statements import Body, Statement, read
 from structguard.refusal.text import plain, sentences, spaced
 from structguard.refusal.words import FLAGS, UNSUPPORTED
-from structguard.types import Api, Flag, FormatKind, Refusal, Scope
+from structguard.types import Api, Flag, FormatKind, Refusal, Scope, kept
 
 EVIDENCE = 200  # characters
 LONGEST = 1_000  # characters of one statement that are judged, around the first cue
@@ -69,12 +68,12 @@ class _Line:
     place: Place
     sent: FormatKind
 
-    @cached_property
+    @kept
     def text(self) -> str:
         """The whole line as patterns read it."""
         return plain(self.statement.text)
 
-    @cached_property
+    @kept
     def excluded(self) -> frozenset[str]:
         """The exclusions that hold for the line as a whole."""
         return _excluded(self.text)

@@ -40,6 +40,7 @@ from structguard.types.faults import (
     Refusal as Refusal,
     Scope as Scope,
 )
+from structguard.types.kept import kept as kept
 from structguard.types.narrow import (
     as_iterable as as_iterable,
     as_mapping as as_mapping,

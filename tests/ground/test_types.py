@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from structguard.types import (
     as_mapping,
     as_sequence,
     as_text,
+    kept,
 )
 
 CALL: dict[str, Any] = {
@@ -203,3 +205,25 @@ def test_a_thought_signature_on_a_call_is_kept() -> None:
 def test_a_tool_without_parameters_may_carry_a_vendors_hint() -> None:
     hinted = {"name": "f", "cache_control": {"type": "ephemeral"}}
     assert Request(messages=[], tools=[hinted]).functions[0].name == "f"
+
+
+class Meeting:
+    """Its place is known once two of a kind have come."""
+
+    both = threading.Barrier(2)
+
+    @kept
+    def place(self) -> int:
+        """Where."""
+        return self.both.wait(5.0)
+
+
+def test_what_is_kept_is_computed_once_and_under_no_lock() -> None:
+    """A lock that all share would be held for ever in a child forked meanwhile."""
+    one, other = Meeting(), Meeting()
+    thread = threading.Thread(target=lambda: other.place)
+    thread.start()
+    assert one.place in (0, 1)
+    thread.join()
+    assert one.place + other.place == 1, "asked again, nobody waits"
+    assert Meeting.place.__doc__ == "Where."

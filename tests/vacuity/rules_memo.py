@@ -9,6 +9,15 @@ from tests.vacuity.mutation import Mutation, room_rule
 _rule = partial(room_rule, "memo")
 
 MUTATIONS: list[Mutation] = [
+    Mutation(
+        "memo-what-is-kept-needs-no-lock",
+        "structguard/types/kept.py",
+        "        value = self._make(holder)\n",
+        "        from threading import RLock\n"
+        "        with globals().setdefault('_lock', RLock()):\n"
+        "            value = self._make(holder)\n",
+        ("tests/ground/test_types.py", "-k", "under_no_lock"),
+    ),
     _rule(
         "level-one-miss-touches-no-key",
         "view",
@@ -253,6 +262,21 @@ MUTATIONS: list[Mutation] = [
         "            if self._cache is None:\n                return 0\n            raise\n",
         "            return 0\n",
         "test_faults.py::test_a_store_broken_while_running_is_told_once_and_calls_go_on[delete]",
+    ),
+    _rule(
+        "forks-wait-for-each-other",
+        "forks",
+        "    _forking.acquire()\n    for memo in tuple(_live):\n        memo.before_fork()\n        _paused.append(memo)\n",
+        "    _forking.acquire()\n    _forking.release()\n    _paused.extend(_live)\n"
+        "    for memo in _paused:\n        memo.before_fork()\n    _forking.acquire()\n",
+        "test_forks.py::test_two_threads_may_fork_at_once",
+    ),
+    _rule(
+        "a-child-can-open",
+        "opening",
+        'if hasattr(os, "register_at_fork"):',
+        "if False:",
+        "test_forks.py::test_a_child_can_open_a_memo_whatever_another_thread_opens",
     ),
     _rule(
         "a-child-reads-anew",
