@@ -16,6 +16,9 @@ PromptMode = Literal["auto", "never", "always"]
 Unusable = Literal["text", "error"]
 
 
+LONGEST_EXPIRY = 1e11  # seconds, 3,000 years: no store gives an entry back that ends much later
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """
@@ -41,7 +44,7 @@ class Policy:
 
     mode: Mode = "guard"
     require_enforced: bool = False
-    expiry: float | None = 86400.0  # seconds an entry lives, ± 10 %
+    expiry: float | None = 86400.0  # seconds an entry lives, ± 10 %; None for ever
     unnamed: bool = False
     also_statuses: frozenset[int] = frozenset()
     ignored_after: int = 0  # answers
@@ -58,7 +61,7 @@ class Policy:
             if not isinstance(value, bool):
                 raise TypeError(f"{name} must be True or False, got {value!r}")
         if self.expiry is not None:
-            _number("expiry", self.expiry, more_than=0.0)
+            _number("expiry", self.expiry, more_than=0.0, at_most=LONGEST_EXPIRY)
         _number("retry_floor", self.retry_floor, at_least=0.0)
         _count("ignored_after", self.ignored_after, at_least=0)
         object.__setattr__(self, "also_statuses", _statuses(self.also_statuses))
@@ -106,7 +109,12 @@ def _one_of(name: str, value: object, words: tuple[str, ...]) -> None:
 
 
 def _number(
-    name: str, value: object, *, at_least: float | None = None, more_than: float | None = None
+    name: str,
+    value: object,
+    *,
+    at_least: float | None = None,
+    more_than: float | None = None,
+    at_most: float | None = None,
 ) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number of seconds, got {value!r}")
@@ -114,6 +122,8 @@ def _number(
         raise ValueError(f"{name} must be at least {at_least:g}, got {value!r}")
     if more_than is not None and not value > more_than:
         raise ValueError(f"{name} must be more than {more_than:g}, got {value!r}")
+    if at_most is not None and not value <= at_most:
+        raise ValueError(f"{name} must be at most {at_most:g}, got {value!r}")
 
 
 def _count(name: str, value: object, *, at_least: int) -> None:

@@ -11,6 +11,7 @@ import errno
 import os
 import sqlite3
 import time
+from collections import deque
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -80,7 +81,8 @@ def _damaged(cause: BaseException, database: Path, *, opened: bool) -> bool:
     try:
         with closing(sqlite3.connect(database, timeout=1.0)) as connection:
             verdict: object = connection.execute("PRAGMA quick_check(1)").fetchone()
-            connection.execute("SELECT key, value, mode, raw, store_time FROM Cache LIMIT 1")
+            rows = connection.execute("SELECT key, value, mode, raw, store_time FROM Cache")
+            deque(rows, maxlen=0)  # each text is read: quick_check sees no flipped bit in one
             connection.execute("SELECT key, value FROM Settings LIMIT 1")
     except sqlite3.Error:
         return True

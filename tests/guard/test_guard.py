@@ -85,6 +85,8 @@ def test_watching_nests_and_ends() -> None:
         ({"on_unusable": "raise"}, "on_unusable must be one of"),
         ({"expiry": 0}, "expiry must be more than 0"),
         ({"expiry": "1d"}, "expiry must be a number"),
+        ({"expiry": float("inf")}, "expiry must be at most"),
+        ({"expiry": 10**400}, "expiry must be at most"),
         ({"retry_floor": -1}, "retry_floor must be at least 0"),
         ({"ignored_after": -1}, "ignored_after must be at least 0"),
         ({"ignored_after": 1.5}, "ignored_after must be a whole number"),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from structguard.memo import Entry
+from structguard.options import LONGEST_EXPIRY
 from structguard.types import Api, Flag, FormatKind, MemoKey, Refusal, Scope
 from tests.memo.support import DAY, KEY, NOON, entry, refusal
 
@@ -31,6 +32,13 @@ LOOSE_FIELDS: list[tuple[str, object]] = [
 
 def changed(key: MemoKey, field: str, value: object) -> MemoKey:
     return replace(key, **{field: value})  # type: ignore[arg-type]
+
+
+def test_the_longest_expiry_a_policy_takes_comes_back_from_a_store() -> None:
+    made = Entry.of(
+        KEY, refusal(), status=400, wall=NOON, expiry=LONGEST_EXPIRY, jitter=lambda: 0.999
+    )
+    assert Entry.from_json(made.to_json()) == made
 
 
 @pytest.mark.parametrize("scope", list(Scope))

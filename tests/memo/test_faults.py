@@ -63,6 +63,16 @@ def drop_tables(place: Path) -> None:
         connection.commit()
 
 
+def spoil_a_text(place: Path) -> None:
+    """As a flipped bit on the disk does: the file is in order, one text is no UTF-8."""
+    with closing(sqlite3.connect(place / "cache.db")) as connection:
+        connection.execute(
+            "UPDATE Cache SET value = CAST(x'ff41' AS TEXT) WHERE rowid ="
+            " (SELECT MAX(rowid) FROM Cache)"
+        )
+        connection.commit()
+
+
 def in_the_way(place: Path) -> None:
     shutil.rmtree(place)
     place.write_text("a file")
@@ -78,6 +88,7 @@ BREAKAGES: list[tuple[Callable[[Path], None], tuple[str, bool]]] = [
     (spoil_a_page, ("damaged", True)),
     (empty, ("damaged", True)),
     (drop_tables, ("damaged", True)),
+    (spoil_a_text, ("damaged", True)),
 ]
 
 

@@ -10,6 +10,13 @@ _rule = partial(room_rule, "memo")
 
 MUTATIONS: list[Mutation] = [
     Mutation(
+        "memo-an-expiry-that-no-store-keeps-is-refused",
+        "structguard/options.py",
+        ", at_most=LONGEST_EXPIRY",
+        "",
+        ("tests/guard/test_guard.py", "-k", "a_policy_says"),
+    ),
+    Mutation(
         "memo-what-is-kept-needs-no-lock",
         "structguard/types/kept.py",
         "        value = self._make(holder)\n",
@@ -277,6 +284,13 @@ MUTATIONS: list[Mutation] = [
         'if hasattr(os, "register_at_fork"):',
         "if False:",
         "test_forks.py::test_a_child_can_open_a_memo_whatever_another_thread_opens",
+    ),
+    _rule(
+        "a-text-that-cannot-be-read-is-damage",
+        "damage",
+        "deque(rows, maxlen=0)",
+        "rows.fetchone()",
+        "test_faults.py::test_a_store_broken_while_running_is_told_once_and_calls_go_on[spoil_a_text]",
     ),
     _rule(
         "a-child-reads-anew",
