@@ -103,14 +103,22 @@ class Guard:
         """
         Decorate a function that takes the format as an argument (see `structguard.guarded`).
 
+        Of a base URL as `provider`, host and path are the name.
+
         Raises:
             TypeError: `provider` is not a string, for example because the parentheses are missing.
+            ValueError: `provider` is empty, or a URL without a host.
         """
         if not isinstance(provider, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(
                 f"guarded needs the provider's name, got {type(provider).__name__}:"
                 ' write @guarded("openrouter") above the function'
             )
+        if not provider:
+            raise ValueError("guarded needs the provider's name, got ''")
+        from structguard.memo import provider_id  # noqa: PLC0415  as in `__init__`
+
+        named = provider_id(provider)
 
         def decorate(function: F) -> F:
             from structguard.clients import function as functions  # noqa: PLC0415  lazy as above
@@ -124,7 +132,7 @@ class Guard:
             guard = functions.FunctionGuard(
                 function=function,
                 signature=signature,
-                provider=provider,
+                provider=named,
                 model=model,
                 format=format,
                 **self._shared,
@@ -275,7 +283,7 @@ def guarded(
     rescued refusal is not remembered, because the stream cannot be checked.
 
     Args:
-        provider: The endpoint's name in the memo.
+        provider: The endpoint's name in the memo; of a base URL, its host and path.
         model: Name of the function's argument that holds the model, or a callable that takes the
             function's arguments and returns the model.
         format: Name of the function's argument that holds the format.
@@ -284,7 +292,8 @@ def guarded(
 
     Raises:
         TypeError: `provider` is not a string, or the function is not callable or a generator.
-        ValueError: The function does not have these arguments.
+        ValueError: The function does not have these arguments, or `provider` is empty or a
+            URL without a host.
 
     Source: spec guard §2.
     """

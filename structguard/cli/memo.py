@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, get_args
 from structguard.cli.command import add_command
 from structguard.errors import MissingExtra
 from structguard.events import Event, MemoTrouble
-from structguard.memo import Entry, Memo, endpoint_id, open_memo
+from structguard.memo import Entry, Memo, open_memo, provider_id
 from structguard.types import Api, Flag, FormatKind, Scope
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ def _nothing(memo: Memo, *, filtered: bool) -> str:
 
 def _provider(args: argparse.Namespace) -> str | None:
     """The provider id that was asked for; an endpoint's base URL names its own."""
-    provider: str | None = args.provider
-    return endpoint_id(provider) if provider is not None and "://" in provider else provider
+    given: str | None = args.provider
+    return None if given is None else provider_id(given)
 
 
 def _facts(memo: Memo, entry: Entry) -> Mapping[str, object]:

@@ -185,7 +185,7 @@ def checked_signature(
     """
     if not callable(function):
         raise TypeError(f"guarded decorates a function, got {type(function).__name__}")
-    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+    if _yields(function) or _yields(getattr(function, "__call__", None)):  # noqa: B004  an object's
         raise TypeError("guarded cannot look into a function that yields: wrap the client instead")
     signature = inspect.signature(function)
     parameters = signature.parameters
@@ -199,6 +199,10 @@ def checked_signature(
             " name them with guarded(model=…, format=…)"
         )
     return signature
+
+
+def _yields(function: object) -> bool:
+    return inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function)
 
 
 class _Absent:

@@ -4,6 +4,7 @@ from structguard.memo.entry import Entry as Entry
 from structguard.memo.keys import (
     Call as Call,
     endpoint_id as endpoint_id,
+    provider_id as provider_id,
     routing_digest as routing_digest,
 )
 from structguard.memo.memo import Memo as Memo

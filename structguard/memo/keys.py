@@ -59,6 +59,16 @@ def endpoint_id(url: str) -> str:
     return f"{host}{parts.path.rstrip('/')}{query}"
 
 
+def provider_id(given: str) -> str:
+    """
+    The name a provider goes by: a base URL's endpoint, any other name as it is.
+
+    Raises:
+        ValueError: a base URL of which no host can be read.
+    """
+    return endpoint_id(given) if "://" in given else given
+
+
 def routing_digest(provider: object) -> str:
     """
     16 hex characters that name a router's `provider` object (OpenRouter); "" for none.

@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 from structguard.events import Observer, Verdict, ignore
 from structguard.memo.entry import DEFAULT_EXPIRY, Entry, Jitter, check_scope, clean
 from structguard.memo.forks import register
-from structguard.memo.keys import Call, endpoint_id
+from structguard.memo.keys import Call, endpoint_id, provider_id
 from structguard.memo.local import Local
 from structguard.memo.record import is_time
 from structguard.memo.shared import SharedView
@@ -180,7 +180,7 @@ class Memo:
         if not provider or not model:
             raise ValueError(f"name a provider and a model, got {provider!r} and {model!r}")
         if "://" in provider:
-            base_url, provider = base_url or provider, endpoint_id(provider)
+            base_url, provider = base_url or provider, provider_id(provider)
         check_scope(scope, flag, schema)
         now = self._wall()
         if expiry is not None and not is_time(now + expiry):  # no store would give it back
@@ -207,10 +207,18 @@ class Memo:
         return self._shared.keep(entry, anyway=True)
 
     def forget(self, provider: str | None = None, model: str | None = None) -> int:
-        """Forget a provider's, a model's or (neither given) all entries; how many there were."""
-        self._local.forget(provider, model)
+        """
+        Forget a provider's, a model's or (neither given) all entries; how many there were.
+
+        `provider` is an id or, as with `add`, the base URL.
+        """
+        names = {provider, provider and provider_id(provider)}  # an id may look like a URL
+        for name in names:
+            self._local.forget(name, model)
         return self._shared.drop(
-            lambda entry: provider in (None, entry.provider) and model in (None, entry.model)
+            lambda entry: (
+                (provider is None or entry.provider in names) and model in (None, entry.model)
+            )
         )
 
     def clear(self, entry: Entry) -> None:

@@ -273,9 +273,34 @@ def test_programmers_mistakes_are_plain_errors_that_say_what_to_do(memo: Memo) -
     async def ayields(model: str, response_format: Any = None) -> AsyncIterator[str]:
         yield model
 
-    for function in (yields, ayields):
+    class Yielder:
+        def __call__(self, model: str, response_format: Any = None) -> Iterator[str]:
+            yield model
+
+    class AYielder:
+        async def __call__(self, model: str, response_format: Any = None) -> AsyncIterator[str]:
+            yield model
+
+    for function in (yields, ayields, Yielder(), AYielder(), Yielder().__call__):
         with pytest.raises(TypeError, match="wrap the client instead"):
             sg.guarded("p", memo=memo)(function)
+    with pytest.raises(ValueError, match="needs the provider's name"):
+        sg.guarded("", memo=memo)
+    with pytest.raises(ValueError, match="names no host"):
+        sg.guarded("https://", memo=memo)
+
+
+def test_a_base_url_is_named_by_its_endpoint_and_no_secret(endpoint: Endpoint, memo: Memo) -> None:
+    """The name stands in the memo, in events and in the log."""
+
+    @sg.guarded("https://user:secret@Host:443/v1/?key=k", memo=memo)
+    def ask(model: str, response_format: Any = None) -> str:
+        return str(endpoint(model=model, response_format=response_format))
+
+    with sg.watch() as calls:
+        ask("m", Answer)
+    assert [made.provider for made in memo.entries()] == ["host/v1"]
+    assert [told.provider for told in calls] == ["host/v1"]
 
 
 def test_a_broken_schema_is_a_value_error_before_anything_is_called(

@@ -118,6 +118,16 @@ def test_forgetting_goes_by_provider_and_model(memo: Memo) -> None:
     assert memo.look(KEY) is None
 
 
+def test_what_was_added_by_its_base_url_is_forgotten_by_it(memo: Memo) -> None:
+    url = "https://user:pass@Host:443/v1/?key=k"
+    memo.add(url, "m")
+    assert [made.provider for made in memo.entries()] == ["host/v1"]
+    assert memo.forget("https://other/v1") == 0
+    assert memo.forget(url, "m") == 1
+    memo.remember(entry(key=replace(KEY, provider="https://an.id/of-somebody's")))
+    assert memo.forget("https://an.id/of-somebody's") == 1
+
+
 def test_one_caller_holds_the_lease_until_it_lapses(
     memo: Memo, wall: ManualClock, clock: ManualClock
 ) -> None:

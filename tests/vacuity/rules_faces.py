@@ -263,6 +263,22 @@ MUTATIONS = [
         "left_out or once_more",
     ),
     one(
+        "guarded lets an object yield",
+        FUNCTION_CALL,
+        '_yields(function) or _yields(getattr(function, "__call__", None))',
+        "_yields(function)",
+        GUARDED,
+        "programmers_mistakes",
+    ),
+    one(
+        "guarded keeps a base URL's secret",
+        "structguard/guard.py",
+        "named = provider_id(provider)",
+        "named = provider",
+        GUARDED,
+        "no_secret",
+    ),
+    one(
         "guarded remembers what it cannot see",
         FUNCTION,
         "answered=answers(value))",

@@ -293,6 +293,13 @@ MUTATIONS: list[Mutation] = [
         "test_faults.py::test_a_store_broken_while_running_is_told_once_and_calls_go_on[spoil_a_text]",
     ),
     _rule(
+        "a-base-url-is-forgotten-as-it-was-added",
+        "memo",
+        "{provider, provider and provider_id(provider)}",
+        "{provider}",
+        "test_memo.py::test_what_was_added_by_its_base_url_is_forgotten_by_it",
+    ),
+    _rule(
         "a-child-reads-anew",
         "shared",
         "        self._unread = self._store.blocking\n        self._saved = {}",
