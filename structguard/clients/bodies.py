@@ -60,13 +60,13 @@ def api_of(path: str) -> Api | None:
 def has_format(body: Body, api: Api) -> bool:
     """Whether the body asks for JSON: the cheap question of the happy path."""
     if api == "chat":
-        given = as_mapping(body.get("response_format"))
+        format_ = as_mapping(body.get("response_format"))
     elif api == "responses":
         text = as_mapping(body.get("text"))
-        given = as_mapping(text.get("format")) if text else None
+        format_ = as_mapping(text.get("format")) if text else None
     else:
         return any(_at(body, path) not in (None, "text/plain") for path in _PATHS[api])
-    return given is not None and given.get("type") in ("json_schema", "json_object")
+    return format_ is not None and format_.get("type") in ("json_schema", "json_object")
 
 
 def format_of(body: Body, api: Api) -> Format | None:
@@ -225,8 +225,8 @@ def with_instruction(body: Body, api: Api, text: str) -> dict[str, object]:
     return result
 
 
-def _chat_system(given: object, text: str) -> list[object]:
-    messages = list(as_sequence(given) or ())
+def _chat_system(content: object, text: str) -> list[object]:
+    messages = list(as_sequence(content) or ())
     first = as_mapping(messages[0]) if messages else None
     if first is not None and first.get("role") in ("system", "developer"):
         content = _blocks(first.get("content"), {"type": "text", "text": text}, text)

@@ -97,10 +97,10 @@ def read_call(request: httpx2.Request, policy: Policy) -> HttpCall | None:
 
 def _base_url(url: httpx2.URL, base: str) -> str:
     """The endpoint as the memo names it: the URL without the wire's path."""
-    place = f"{url.scheme}://{url.netloc.decode('ascii')}{base}"
+    url_ = f"{url.scheme}://{url.netloc.decode('ascii')}{base}"
     if b"api-version=" in url.query:  # Azure; other queries may hold a key and are kept nowhere
-        return endpoint_id(f"{place}?{url.query.decode('ascii')}")
-    return _known(place)
+        return endpoint_id(f"{url_}?{url.query.decode('ascii')}")
+    return _known(url_)
 
 
 _known = lru_cache(maxsize=256)(endpoint_id)
@@ -127,6 +127,6 @@ def _is_signed(request: httpx2.Request) -> bool:
 def _timeout(request: httpx2.Request) -> float | None:
     """One number given for the whole client arrives here as four equal phases."""
     phases = as_mapping(request.extensions.get("timeout")) or {}
-    given = {phases.get(phase) for phase in _PHASES}
-    only = given.pop() if len(given) == 1 else None
+    values = {phases.get(phase) for phase in _PHASES}
+    only = values.pop() if len(values) == 1 else None
     return float(only) if isinstance(only, int | float) else None

@@ -32,10 +32,10 @@ class Blocks:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The events these bytes complete."""
-        seen = max(len(self._held) - 3, 0)  # no end of an event reaches further back
+        searched = max(len(self._held) - 3, 0)  # no end of an event reaches further back
         self._held += data
-        while (end := _BLANK.search(self._held, seen)) is not None:
-            block, self._held, seen = self._held[: end.end()], self._held[end.end() :], 0
+        while (end := _BLANK.search(self._held, searched)) is not None:
+            block, self._held, searched = self._held[: end.end()], self._held[end.end() :], 0
             yield block
 
     def close(self) -> Iterator[bytes]:
@@ -82,17 +82,17 @@ class EventStream:
     def head(self) -> bytes:
         """What was kept, healed; asked for once, before anything is fed."""
         head, self._head = self._head, []
-        return b"".join(piece for block in head for piece in self._healed(block))
+        return b"".join(chunk for block in head for chunk in self._healed(block))
 
     def feed(self, data: bytes) -> bytes:
         """What to hand on for these bytes; nothing while a text is held."""
         if self._passes:
             return b"".join(self._blocks.close()) + data
-        return b"".join(piece for block in self._blocks.feed(data) for piece in self._healed(block))
+        return b"".join(chunk for block in self._blocks.feed(data) for chunk in self._healed(block))
 
     def close(self) -> bytes:
         """What is left when the stream has ended or broken: nothing is lost."""
-        left = [piece for block in self._blocks.close() for piece in self._healed(block)]
+        left = [chunk for block in self._blocks.close() for chunk in self._healed(block)]
         if self._passes:
             return b"".join(left)
         return b"".join(left) + self._rest()

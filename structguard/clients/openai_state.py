@@ -27,27 +27,27 @@ def state_of_copy(
     original: Callable[[], object] = client.__getstate__
 
     def state() -> object:
-        given = original()
-        held = as_mapping(given)
-        if held is None:  # a subclass that keeps more than attributes
-            return given
-        kept = {
+        state = original()
+        attributes = as_mapping(state)
+        if attributes is None:  # a subclass that keeps more than attributes
+            return state
+        remaining = {
             name: value
-            for name, value in held.items()
+            for name, value in attributes.items()
             if name not in without and getattr(value, "_client", None) is not client
         }
-        return {**kept, **back}
+        return {**remaining, **back}
 
     return state
 
 
 def amender(info: Info, amend: Callable[[Info], None], value: object) -> Callable[[str], None]:
     """What tells a value's Info anew once its source is known."""
-    held = _weakly(value)  # the value holds its reader, which calls this
+    get_value = _weakly(value)  # the value holds its reader, which calls this
 
     def amended(source: str) -> None:
         updated = replace(info, source=source)
-        attach(held(), updated)
+        attach(get_value(), updated)
         amend(updated)
 
     return amended

@@ -47,19 +47,19 @@ async def ahealed(
     """`healed` on the event loop."""
     try:
         for event in head:
-            for one in healer.feed(event):
-                yield one
+            for healed_event in healer.feed(event):
+                yield healed_event
         async for event in events:
-            for one in healer.feed(event):
-                yield one
+            for healed_event in healer.feed(event):
+                yield healed_event
     except Exception:
-        for held in healer.rest():
-            yield held
+        for event in healer.rest():
+            yield event
         raise
     finally:
         await _aclose(events)
-    for held in healer.rest():
-        yield held
+    for event in healer.rest():
+        yield event
     found(healer.source)
 
 

@@ -26,7 +26,7 @@ TransportName: TypeAlias = Literal["httpx2", "aiohttp"]
 
 
 def transport_for(
-    given: TransportName | Transport = "httpx2",
+    transport: TransportName | Transport = "httpx2",
     *,
     limits: Limits | None = None,
     proxy: str | None = None,
@@ -40,23 +40,23 @@ def transport_for(
             transport.
         TypeError: something that cannot send.
     """
-    if given == "httpx2":
+    if transport == "httpx2":
         from structguard.http.via_httpx2 import Httpx2Transport  # noqa: PLC0415  costs 60 ms
 
         return Httpx2Transport(limits=limits, proxy=checked_proxy(proxy, socks=True))
-    if given == "aiohttp":
+    if transport == "aiohttp":
         try:
             from structguard.http.via_aiohttp import AiohttpTransport  # noqa: PLC0415  an extra
         except ModuleNotFoundError as error:
             raise MissingExtra("the aiohttp transport", "fast") from error
         return AiohttpTransport(limits=limits, proxy=checked_proxy(proxy, socks=False))
-    if isinstance(given, str):
-        raise ValueError(f"transport must be 'httpx2' or 'aiohttp', got {given!r}")
-    if not callable(getattr(given, "send", None)):
-        raise TypeError(f"a transport needs an async send(), got {type(given).__name__}")
+    if isinstance(transport, str):
+        raise ValueError(f"transport must be 'httpx2' or 'aiohttp', got {transport!r}")
+    if not callable(getattr(transport, "send", None)):
+        raise TypeError(f"a transport needs an async send(), got {type(transport).__name__}")
     if limits is not None or proxy is not None:
         raise ValueError("limits and proxy do nothing to a transport of your own: set them on it")
-    return given
+    return transport
 
 
 def transport_of_client(client: object) -> OpenAITransport:

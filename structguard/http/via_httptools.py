@@ -120,14 +120,14 @@ class HttptoolsTransport:
                 "a header or the URL holds characters that HTTP does not allow"
             ) from None
         pool = self._pool()
-        if pool.room.locked():
-            budget = await pool.entered(budget)
+        if pool.slots.locked():
+            budget = await pool.wait_for_slot(budget)
         else:
-            await pool.room.acquire()
-        connection = pool.take(target.origin)
+            await pool.slots.acquire()
+        connection = pool.idle_connection(target.origin)
         if connection is None:
-            connection, budget = await pool.opened(target.origin, budget)
-        reply = connection.ask(
+            connection, budget = await pool.open_connection(target.origin, budget)
+        reply = connection.send_request(
             head, body or b"", budget=budget, limit=self._limits.max_body, streamed=stream
         )
         return await _answered(reply)

@@ -34,15 +34,15 @@ def usable(links: Sequence[Link], observer: Observer) -> tuple[tuple[Link, Provi
         raise ValueError(
             "the first Link has no provider; it is what the chain stands for and is never dropped"
         )
-    kept: list[tuple[Link, Provider]] = []
+    result: list[tuple[Link, Provider]] = []
     for link in links:
-        reason = _why_not(link, kept)
+        reason = _why_not(link, result)
         if reason is None and link.provider is not None:
-            kept.append((link, link.provider))
+            result.append((link, link.provider))
         else:
             reason = reason or "its provider could not be built"
             observer(LinkDropped(link=_plain_name(link), reason=reason))
-    return tuple(kept)
+    return tuple(result)
 
 
 def _check(link: object) -> None:
@@ -56,12 +56,12 @@ def _check(link: object) -> None:
         )
 
 
-def _why_not(link: Link, kept: Sequence[tuple[Link, Provider]]) -> str | None:
+def _why_not(link: Link, earlier: Sequence[tuple[Link, Provider]]) -> str | None:
     """Why a built link is left out. A first one without a credential stays: its call says so."""
-    for other, provider in kept:
+    for other, provider in earlier:
         if link.model == other.model and _same(link.provider, provider):
             return f"the same provider and model as link {_plain_name(other)!r}"
-    if kept and getattr(link.provider, "missing_credential", False):
+    if earlier and getattr(link.provider, "missing_credential", False):
         return "its provider has no credential"
     return None
 

@@ -254,8 +254,8 @@ class Partition:
         was, head = self.override, self._head
         if link == 0:
             self.override = None
-            gone = was is not None
-            return (LinkBack(partition=self.key, link=self.names[0]),) if gone else ()
+            was_away = was is not None
+            return (LinkBack(partition=self.key, link=self.names[0]),) if was_away else ()
         self.fallback_served = True
         if link == head or not self._links[head].failures:
             return ()

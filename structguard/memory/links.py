@@ -160,10 +160,10 @@ def _relation(part: object, known: Mapping[str, str | int], limits: LinkLimits) 
     return Relation(known[str(start)], known[str(end)], kind.upper())
 
 
-def _surplus(link: Relation, kept: Sequence[Relation], limits: LinkLimits) -> Relation | str:
-    if link in kept:
+def _surplus(link: Relation, accepted: Sequence[Relation], limits: LinkLimits) -> Relation | str:
+    if link in accepted:
         return "duplicate"
-    return "cap_exceeded" if len(kept) >= limits.links else link
+    return "cap_exceeded" if len(accepted) >= limits.links else link
 
 
 def _is_id(value: object) -> bool:

@@ -92,12 +92,14 @@ def accepted_parts(
     parts = parts_of(value, key)
     if not parts:
         return Rejection(f"the model says there is nothing to {verb}")
-    kept: list[T] = []
+    accepted: list[T] = []
     bad: list[Rejected] = []
     for part in parts:
-        found = judge(part, kept)
+        found = judge(part, accepted)
         if isinstance(found, str):
             bad.append(rejected(part, found))
         else:
-            kept.append(found)
-    return Read(tuple(kept), bad) if kept else Rejection(f"no {key[:-1]} could be kept", bad)
+            accepted.append(found)
+    return (
+        Read(tuple(accepted), bad) if accepted else Rejection(f"no {key[:-1]} could be kept", bad)
+    )

@@ -160,12 +160,12 @@ def _vote(part: object) -> Vote | None:
 
 
 def _allowed(
-    vote: Vote, kept: Sequence[Vote], allowed: frozenset[tuple[str, int]], limits: VoteLimits
+    vote: Vote, accepted: Sequence[Vote], allowed: frozenset[tuple[str, int]], limits: VoteLimits
 ) -> Vote | str:
     """The vote, or why it is not taken."""
     target = (vote.kind, vote.id)
     if target not in allowed:
         return "not_surfaced"
-    if any(target == (other.kind, other.id) for other in kept):
+    if any(target == (other.kind, other.id) for other in accepted):
         return "duplicate"
-    return "cap_exceeded" if len(kept) >= limits.votes else vote
+    return "cap_exceeded" if len(accepted) >= limits.votes else vote

@@ -106,11 +106,11 @@ def checked_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
     Raises:
         ValueError: a value that no header can carry; it is not repeated.
     """
-    given = {name.lower(): value for name, value in (headers or {}).items()}
-    for name, value in given.items():
+    lowered = {name.lower(): value for name, value in (headers or {}).items()}
+    for name, value in lowered.items():
         if not printable(name) or not printable(value):
             raise ValueError(f"header {name!r} holds a character that no HTTP header can carry")
-    return given
+    return lowered
 
 
 def checked_base(url: str | None, name: str = "base_url") -> str:

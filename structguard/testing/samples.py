@@ -189,25 +189,25 @@ def _resolved(part: object, root: Mapping[str, object]) -> object:
 
 def _referred(reference: object, root: Mapping[str, object]) -> object:
     """The subschema a local pointer leads to; what leads elsewhere was refused by the validator."""
-    place: object = root
+    path: object = root
     for step in (as_text(reference) or "").removeprefix("#").split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
-        place = (as_mapping(place) or {}).get(name)
-    return place
+        path = (as_mapping(path) or {}).get(name)
+    return path
 
 
-def _merged(one: Mapping[str, object], other: object) -> Mapping[str, object]:
+def _merged(schema: Mapping[str, object], other: object) -> Mapping[str, object]:
     """Both schemas at once, as far as a sample needs it."""
     more = as_mapping(other) or {}
     properties = {
-        **(as_mapping(one.get("properties")) or {}),
+        **(as_mapping(schema.get("properties")) or {}),
         **(as_mapping(more.get("properties")) or {}),
     }
     required = [
-        *(as_sequence(one.get("required")) or ()),
+        *(as_sequence(schema.get("required")) or ()),
         *(as_sequence(more.get("required")) or ()),
     ]
-    merged = {**one, **more}
+    merged = {**schema, **more}
     return {
         **merged,
         **({"properties": properties} if properties else {}),

@@ -77,7 +77,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "http: room is not given back when nobody answers",
         "structguard/http/h1/pool.py",
-        "            self.room.release()\n            raise",
+        "            self.slots.release()\n            raise",
         "            raise",
         (f"{_HTTP}::test_room_is_given_back_whatever_happens",),
     ),

@@ -146,8 +146,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "subcall links: no cap",
         LINKS,
-        "len(kept) >= limits.links",
-        "len(kept) >= 99",
+        "len(accepted) >= limits.links",
+        "len(accepted) >= 99",
         _one("test_at_most_four_are_kept", "memory/test_links.py"),
     ),
     Mutation(
@@ -163,7 +163,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "subcall votes: the last of a kind and id wins",
         VOTES,
-        "    if any(target == (other.kind, other.id) for other in kept):\n"
+        "    if any(target == (other.kind, other.id) for other in accepted):\n"
         '        return "duplicate"\n',
         "",
         _one(

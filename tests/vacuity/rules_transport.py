@@ -56,8 +56,8 @@ MUTATIONS = [
     one(
         "takes phases for one number",
         CALL,
-        "only = given.pop() if len(given) == 1 else None",
-        "only = max(given, key=str)",
+        "only = values.pop() if len(values) == 1 else None",
+        "only = max(values, key=str)",
         "per_phase",
     ),
     one(

@@ -20,14 +20,14 @@ MAX_HEAD = 64 * 1024  # bytes of a reply's head
 _ONE_WRITE = 64 * 1024  # bytes of a body that are copied behind the head
 
 
-class Home(Protocol):
-    """Where a connection belongs."""
+class ConnectionOwner(Protocol):
+    """Who hands out a connection and takes it back: its pool."""
 
-    def over(self, connection: Connection, /, *, keep: bool) -> None:
+    def release(self, connection: Connection, /, *, keep: bool) -> None:
         """An exchange on it is over; `keep`: it can be used again, else it is being closed."""
         ...
 
-    def gone(self, connection: Connection, /) -> None:
+    def forget(self, connection: Connection, /) -> None:
         """It is closed."""
         ...
 
@@ -35,10 +35,12 @@ class Home(Protocol):
 class Connection(asyncio.Protocol):
     """One connection to `origin`; `since` is when it was last given back (the loop's clock)."""
 
-    def __init__(self, home: Home, origin: object, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, owner: ConnectionOwner, origin: object, loop: asyncio.AbstractEventLoop
+    ) -> None:
         self.origin = origin
         self.since: float = 0.0
-        self._home = home
+        self._owner = owner
         self._loop = loop
         self._fresh: list[bytes] = []  # pieces of a body that were just parsed
         self.on_body: Callable[[bytes], None] = self._fresh.append  # called often, and from C
@@ -55,7 +57,7 @@ class Connection(asyncio.Protocol):
         """Whether a request may go out on it."""
         return self._reply is None and not self._transport.is_closing()
 
-    def ask(
+    def send_request(
         self, head: bytes, body: bytes, *, budget: float | None, limit: int, streamed: bool
     ) -> Reply:
         """Send one request; its reply fills up from now on, for `budget` seconds at most."""
@@ -70,7 +72,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(body)
         return reply
 
-    def drop(self) -> None:
+    def abort_exchange(self) -> None:
         """End an exchange in the middle, and the connection with it."""
         if self._reply is not None:
             self._over(self._reply, keep=False)
@@ -79,7 +81,7 @@ class Connection(asyncio.Protocol):
         """Close it now."""
         self._transport.abort()
 
-    def go_on(self) -> None:
+    def resume_reading(self) -> None:
         """The reader has caught up."""
         if self._paused:
             self._paused = False
@@ -135,7 +137,7 @@ class Connection(asyncio.Protocol):
                 reply.fault = broken(why, reply.status or None)
             self._over(reply, keep=False)
             reply.wake()
-        self._home.gone(self)
+        self._owner.forget(self)
 
     def _expire(self) -> None:
         """The time for the exchange is over."""
@@ -147,14 +149,14 @@ class Connection(asyncio.Protocol):
 
     def _over(self, reply: Reply, *, keep: bool) -> None:
         self._reply = None
-        reply.let_go()
+        reply.detach()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if not keep or self._transport.get_write_buffer_size():
             keep = False
             self._transport.abort()
-        self._home.over(self, keep=keep)
+        self._owner.release(self, keep=keep)
 
     # What httptools calls.
 

@@ -33,23 +33,23 @@ class Pool:
     """
     The connections of one event loop: the last one given back is the first to be used again.
 
-    `room` is taken by whoever asks, and given back when the exchange is over.
+    A slot is taken by whoever asks, and given back when the exchange is over.
     """
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, limits: Limits, *, verify: bool = True
     ) -> None:
-        self.room: asyncio.Semaphore = asyncio.Semaphore(limits.connections)
+        self.slots: asyncio.Semaphore = asyncio.Semaphore(limits.connections)
         self.loop: asyncio.AbstractEventLoop = loop
         self._limits = limits
         self._verify = verify
         self._all: set[Connection] = set()
         self._idle: dict[object, list[Connection]] = {}
-        self._kept = 0  # how many are idle
+        self._idle_count = 0
         self._timer: asyncio.TimerHandle | None = None
         self._tls: ssl.SSLContext | None = None
 
-    async def entered(self, budget: float | None) -> float | None:
+    async def wait_for_slot(self, budget: float | None) -> float | None:
         """
         Wait for room; what is left of the budget.
 
@@ -57,18 +57,18 @@ class Pool:
             ExchangeFailed: the time is over.
         """
         if budget is None:
-            await self.room.acquire()
+            await self.slots.acquire()
             return None
         end = self.loop.time() + budget
-        await bounded(end, self.room.acquire)
+        await bounded(end, self.slots.acquire)
         return max(end - self.loop.time(), 0.0)
 
-    def take(self, origin: Origin) -> Connection | None:
+    def idle_connection(self, origin: Origin) -> Connection | None:
         """An idle connection, if one is still good."""
         idle = self._idle.get(origin)
         while idle:
             connection = idle.pop()
-            self._kept -= 1
+            self._idle_count -= 1
             if connection.is_usable and not self._is_old(connection):
                 return connection
             connection.close()
@@ -77,7 +77,9 @@ class Pool:
     def _is_old(self, connection: Connection) -> bool:
         return self.loop.time() - connection.since >= self._limits.idle_seconds
 
-    async def opened(self, origin: Origin, budget: float | None) -> tuple[Connection, float | None]:
+    async def open_connection(
+        self, origin: Origin, budget: float | None
+    ) -> tuple[Connection, float | None]:
         """
         A new connection, and what is left of the budget.
 
@@ -87,25 +89,25 @@ class Pool:
         try:
             started, limit = self.loop.time(), self._limits.connect_timeout
             if budget is not None and budget <= limit:
-                connection = await bounded(started + budget, lambda: self._dialled(origin))
+                connection = await bounded(started + budget, lambda: self._dial(origin))
             else:
-                connection = await self._in_time(started + limit, origin)
+                connection = await self._dial_in_time(started + limit, origin)
         except BaseException:
-            self.room.release()
+            self.slots.release()
             raise
         self._all.add(connection)
         left = None if budget is None else budget - (self.loop.time() - started)
         return connection, left
 
-    async def _in_time(self, end: float, origin: Origin) -> Connection:
+    async def _dial_in_time(self, end: float, origin: Origin) -> Connection:
         try:
-            return await bounded(end, lambda: self._dialled(origin))
+            return await bounded(end, lambda: self._dial(origin))
         except ExchangeFailed as error:
             if not error.failure.own_timeout:
                 raise
             raise broken("the connection could not be made in time") from error
 
-    async def _dialled(self, origin: Origin) -> Connection:
+    async def _dial(self, origin: Origin) -> Connection:
         try:
             found = await self.loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
             sock = await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS, loop=self.loop)
@@ -132,27 +134,27 @@ class Pool:
                 self._tls.verify_mode = ssl.CERT_NONE
         return self._tls
 
-    def over(self, connection: Connection, /, *, keep: bool) -> None:
-        """An exchange is over: see `h1.Home`."""
-        self.room.release()
+    def release(self, connection: Connection, /, *, keep: bool) -> None:
+        """An exchange is over: see `connection.ConnectionOwner`."""
+        self.slots.release()
         if not keep:
             return
-        if self._kept >= self._limits.idle or not self._limits.idle_seconds:
+        if self._idle_count >= self._limits.idle or not self._limits.idle_seconds:
             connection.close()
             return
         connection.since = self.loop.time()
         self._idle.setdefault(connection.origin, []).append(connection)
-        self._kept += 1
+        self._idle_count += 1
         if self._timer is None:
             self._timer = self.loop.call_later(self._limits.idle_seconds, self._sweep)
 
-    def gone(self, connection: Connection, /) -> None:
-        """A connection is closed: see `h1.Home`."""
+    def forget(self, connection: Connection, /) -> None:
+        """A connection is closed: see `connection.ConnectionOwner`."""
         self._all.discard(connection)
         idle = self._idle.get(connection.origin)
         if idle is not None and connection in idle:
             idle.remove(connection)
-            self._kept -= 1
+            self._idle_count -= 1
 
     def _sweep(self) -> None:
         """Close what was idle for too long."""
@@ -161,7 +163,7 @@ class Pool:
             for connection in idle:
                 if self._is_old(connection):
                     connection.close()  # and `gone` takes it out
-        if self._kept:
+        if self._idle_count:
             self._timer = self.loop.call_later(self._limits.idle_seconds, self._sweep)
 
     async def aclose(self) -> None:

@@ -17,14 +17,14 @@ from structguard.http.seam import ExchangeFailed, too_large
 HIGH = 64 * 1024  # bytes of a streamed reply held for a slow reader; more, and the upstream waits
 
 
-class Line(Protocol):
+class ReplyConnection(Protocol):
     """What a reply asks of its connection."""
 
-    def drop(self) -> None:
+    def abort_exchange(self) -> None:
         """End the exchange in the middle, and the connection with it."""
         ...
 
-    def go_on(self) -> None:
+    def resume_reading(self) -> None:
         """The reader has caught up."""
         ...
 
@@ -36,17 +36,17 @@ class Reply:
     `limit` bounds the body in bytes, unpacked.
     """
 
-    __slots__ = ("_headers", "_held", "_limit", "_line", "_pieces", "_size", "_unpack", "_waiter",
+    __slots__ = ("_connection", "_headers", "_held", "_limit", "_pieces", "_size", "_unpack", "_waiter",
                  "done", "fault", "raw", "status", "streamed")  # fmt: skip
 
-    def __init__(self, line: Line, limit: int, *, streamed: bool) -> None:
+    def __init__(self, connection: ReplyConnection, limit: int, *, streamed: bool) -> None:
         self.status: int = 0
         self.raw: list[tuple[bytes, bytes]] = []
         self._headers: Mapping[str, str] | None = None
         self.done: bool = False
         self.fault: ExchangeFailed | None = None
         self.streamed: bool = streamed
-        self._line: Line | None = line
+        self._connection: ReplyConnection | None = connection
         self._limit = limit
         self._pieces: list[bytes] = []
         self._held = 0
@@ -100,14 +100,14 @@ class Reply:
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         pieces.clear()
         self._held = 0
-        if self._line is not None:
-            self._line.go_on()
+        if self._connection is not None:
+            self._connection.resume_reading()
         return data
 
     async def aclose(self) -> None:
         """End the connection, unless the reply is whole: then it is free already."""
-        if self._line is not None:
-            self._line.drop()
+        if self._connection is not None:
+            self._connection.abort_exchange()
 
     async def _news(self) -> None:
         waiter = self._waiter = asyncio.get_running_loop().create_future()
@@ -152,9 +152,9 @@ class Reply:
     def _unpacked(self, unpack: Unpack, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """The same unpacked, and not much more of it than is allowed."""
         room = self._limit + 1 - self._size
-        for piece in pieces:
+        for chunk in pieces:
             try:
-                out = unpack(piece, room)
+                out = unpack(chunk, room)
             except zlib.error:
                 self.fault = undecodable(self.status)
                 return
@@ -169,9 +169,9 @@ class Reply:
         elif self.fault is None:
             self.done = True
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """The connection is no longer this reply's."""
-        self._line = None
+        self._connection = None
 
     @property
     def is_much(self) -> bool:

@@ -55,8 +55,8 @@ def failure(
 ) -> Failure:
     """The facts of an error reply; the exception's name is its code."""
     facts = read_failure(status, headers, body, now=now)
-    named = lowered(headers).get("x-amzn-errortype") or facts.code or facts.type or ""
-    code = named.partition(":")[0].rpartition("#")[2]
+    error_type = lowered(headers).get("x-amzn-errortype") or facts.code or facts.type or ""
+    code = error_type.partition(":")[0].rpartition("#")[2]
     return replace(facts, code=code or None)
 
 
