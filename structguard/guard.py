@@ -158,7 +158,7 @@ class Guard:
         lacks = [name for name in _PROVIDES if not hasattr(provider, name)]
         if lacks:
             raise TypeError(
-                f"{type(provider).__qualname__} is no provider: it has no {', '.join(lacks)}; guard a"
+                f"{type(provider).__qualname__} is not a provider: it has no {', '.join(lacks)}; guard a"
                 ' foreign `complete` with structguard.guarded("its name")(provider.complete)'
             )
         degrade = Degrade(

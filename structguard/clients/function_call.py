@@ -186,7 +186,7 @@ def checked_signature(
     if not callable(function):
         raise TypeError(f"guarded decorates a function, got {type(function).__name__}")
     if _yields(function) or _yields(getattr(function, "__call__", None)):  # noqa: B004  an object's
-        raise TypeError("guarded cannot look into a function that yields: wrap the client instead")
+        raise TypeError("guarded cannot guard a generator function: wrap the client instead")
     signature = inspect.signature(function)
     parameters = signature.parameters
     takes_rest = any(p.kind is p.VAR_KEYWORD for p in parameters.values())

@@ -110,7 +110,7 @@ def no_json(reply: object, api: Api) -> str | None:
     length = sum(len(str(get(holder, name)).strip()) for holder, name in text_slots(reply, api))
     what = f"{length} characters of something else" if length else "empty"
     cut = ", cut at the token limit" if was_cut(reply, api) else ""
-    return f"the endpoint's answer holds no JSON: it is {what}{cut}"
+    return f"the endpoint's answer contains no JSON: it is {what}{cut}"
 
 
 def calls_or_declines(reply: object, api: Api) -> bool:

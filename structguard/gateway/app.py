@@ -261,7 +261,7 @@ class Gateway:
     async def _websocket(self, exchange: Exchange) -> None:
         if self.sockets is None or exchange.scope["path"] != "/v1/responses":
             await exchange.receive()
-            text = "WebSockets are not offered here"
+            text = "WebSockets are not available on this path"
             await reject(exchange, ApiError(404, text, code="not_found"))
             return
         await self.sockets.serve(exchange)

@@ -98,7 +98,7 @@ class ProviderConfig:
         if self.kind == "bedrock" and not self.region:
             raise ConfigError(f"{where}: region is missing, such as us-east-1")
         if self.profile and self.api_key_env:
-            raise ConfigError(f"{where}: give one of profile and api_key_env")
+            raise ConfigError(f"{where}: set only one of profile and api_key_env")
         self._check_key(where)
         urls = {"base_url": self.base_url, "responses_url": self.responses_url}
         for name, url in urls.items():
@@ -108,7 +108,7 @@ class ProviderConfig:
     def _check_key(self, where: str) -> None:
         """How the upstream is shown who asks."""
         if _HEADER(self.key_header) is None:
-            raise ConfigError(f"{where}: key_header is no header's name: {self.key_header!r}")
+            raise ConfigError(f"{where}: key_header is not a valid header name: {self.key_header!r}")
         if self.credential != "client":
             return
         if not self.sends_bearer:

@@ -71,7 +71,9 @@ class Core:
         if origin is None or {"*", origin} & {*allowed}:
             return
         if origin.partition("://")[2] != exchange.header(b"host"):
-            raise ApiError(403, "pages of this origin may not call: see cors.origins")
+            raise ApiError(
+                403, "web pages of this origin are not allowed to call: see cors.origins"
+            )
 
     async def turn(self, exchange: Exchange, api: Api, fault: Fault) -> tuple[Turn, Caller]:
         """
@@ -129,7 +131,7 @@ class Core:
         if self.busy > self.config.limits.concurrent:
             raise ApiError(
                 429,
-                "the gateway serves as many requests as it may",
+                "the gateway is at its limit of concurrent requests: try again later",
                 "rate_limit_error",
                 code="too_many_requests",
                 headers={"retry-after": "1"},

@@ -111,7 +111,7 @@ class ResponsesEndpoint:
         """
         asked = turn.body
         if asked.get("background") is True:
-            raise ApiError(400, "background responses are not offered here", param="background")
+            raise ApiError(400, "background responses are not supported", param="background")
         if not asked.get("input") and not asked.get("previous_response_id"):
             raise ApiError(400, "input is missing", param="input")
         given: list[object] | None = None

@@ -291,7 +291,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     error_ = ApiError(
         error.status_code,
-        f"{request.method} {request.url.path} is not offered here",
+        f"{request.method} {request.url.path} does not exist here",
         code="method_not_allowed" if error.status_code == 405 else "not_found",
         headers=dict(error.headers or {}),
     )

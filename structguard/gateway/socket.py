@@ -74,7 +74,7 @@ class Sockets:
         if len(self.open) >= self.core.config.limits.sockets:
             raise ApiError(
                 429,
-                "as many WebSockets are open as may be",
+                "too many WebSockets are open: see limits.sockets",
                 "rate_limit_error",
                 code="too_many_sockets",
                 headers={"retry-after": "1"},
@@ -188,10 +188,12 @@ class _Connection:
             raise ApiError(413, f"a message is larger than {limit} bytes")
         body = object_in(text.encode("utf-8", "surrogatepass"))
         if body.pop("type", None) != "response.create":
-            raise ApiError(400, "the only message is response.create", param="type")
+            raise ApiError(
+                400, "the only message that is accepted is response.create", param="type"
+            )
         for name in _DISALLOWED:
             if body.get(name) is not None:
-                raise ApiError(400, f"{name} has no place on a WebSocket", param=name)
+                raise ApiError(400, f"{name} is not allowed on a WebSocket", param=name)
         return body
 
     async def _answered(self, body: dict[str, object]) -> Served | None:

@@ -139,7 +139,7 @@ class _StatusPages:
         """POST /forget"""
         form = await _form(request)
         if not _same_site(request) or not self._csrf.check(caller.scope, form.get("csrf", "")):
-            raise ApiError(403, "this form is not valid any more: load the page again", code="form")
+            raise ApiError(403, "this form is no longer valid: reload the page", code="form")
         memo, found = self._core.memo, False
         for entry in await memo.aentries():
             if entry.id == form.get("entry"):
@@ -154,7 +154,7 @@ async def _form(request: Request) -> Mapping[str, str]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_FORM:
-            raise ApiError(413, "a form of this page is shorter", code="too_large")
+            raise ApiError(413, "the form is too large", code="too_large")
     fields = parse_qs(body.decode("latin-1"))
     return {name: values[0] for name, values in fields.items()}
 

@@ -136,7 +136,7 @@ def _extra(request: Request, target: Api, warnings: list[str]) -> dict[str, obje
         if fate is None:
             kept[key] = value
         elif fate == "refuse":
-            raise ApiError(400, f"{key!r} cannot be honoured by this model's upstream", param=key)
+            raise ApiError(400, f"{key!r} is not supported by this model's upstream", param=key)
         elif fate == "warn":
             warnings.append(f"{key} left out")
     return kept
@@ -192,7 +192,9 @@ def _without_format(text: object) -> None:
     given = as_mapping(text)
     if text is None or (given is not None and "format" not in given):
         return
-    raise ApiError(400, "'text' is the Responses API's: say response_format here", param="text")
+    raise ApiError(
+        400, "'text' belongs to the Responses API: use response_format here", param="text"
+    )
 
 
 def _from_responses(made: dict[str, object]) -> None:

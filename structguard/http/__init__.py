@@ -55,7 +55,9 @@ def transport_for(
     if not callable(getattr(transport, "send", None)):
         raise TypeError(f"a transport needs an async send(), got {type(transport).__name__}")
     if limits is not None or proxy is not None:
-        raise ValueError("limits and proxy do nothing to a transport of your own: set them on it")
+        raise ValueError(
+            "limits and proxy have no effect on a transport of your own: set them there"
+        )
     return transport
 
 

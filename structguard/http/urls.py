@@ -24,7 +24,7 @@ def checked(url: str, name: str = "base_url") -> str:
         ValueError: what is wrong with it; a credential in it is never repeated.
     """
     if _CONTROL.search(url):
-        raise ValueError(f"{name} holds spaces or control characters")
+        raise ValueError(f"{name} contains spaces or control characters")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -35,9 +35,7 @@ def checked(url: str, name: str = "base_url") -> str:
             f"{name} must be an http or https URL with a host, such as https://host/v1"
         )
     if parts.username is not None or parts.password is not None:
-        raise ValueError(
-            f"{name} must not hold user:password@; hand the credential over separately"
-        )
+        raise ValueError(f"{name} must not contain user:password@; pass the credential separately")
     return urlunsplit(parts._replace(fragment=""))
 
 

@@ -224,7 +224,7 @@ class FallbackChain:
         if entries:
             return entries[0]
         known = ", ".join(repr(entry.name) for entry in self._links)
-        raise ValueError(f"Request.provider {name!r} is no link of this chain; it has {known}")
+        raise ValueError(f"Request.provider {name!r} is not a link of this chain; it has {known}")
 
     @property
     def partitions(self) -> int:

@@ -32,7 +32,7 @@ def usable(links: Sequence[Link], observer: Observer) -> tuple[tuple[Link, Provi
         _check(link)
     if links[0].provider is None:
         raise ValueError(
-            "the first Link has no provider; it is what the chain stands for and is never dropped"
+            "the first Link has no provider; it is the chain's primary and is never left out"
         )
     result: list[tuple[Link, Provider]] = []
     for link in links:

@@ -133,7 +133,7 @@ class DiskStore:
         from structguard.memo.textcache import TextCache  # noqa: PLC0415  loads diskcache
 
         if str(self.path).startswith("~"):
-            raise StoreFailure("there is no home directory to keep it in", benign=True)
+            raise StoreFailure("there is no home directory to store it in", benign=True)
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._make_private()
         self._cache = TextCache(str(self.path))

@@ -47,9 +47,9 @@ def endpoint_id(url: str) -> str:
         parts = urlsplit(url if "://" in url else f"//{url}")
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise ValueError("the base URL is not an address: its host or port is malformed") from error
+        raise ValueError("the base URL is not valid: its host or port is malformed") from error
     if not host:
-        raise ValueError("the base URL is not an address: it names no host")
+        raise ValueError("the base URL is not valid: it has no host")
     if ":" in host:
         host = f"[{host}]"
     if port is not None and port != _DEFAULT_PORTS.get(parts.scheme):

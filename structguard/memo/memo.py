@@ -178,13 +178,15 @@ class Memo:
                 expiry that no calendar holds.
         """
         if not provider or not model:
-            raise ValueError(f"name a provider and a model, got {provider!r} and {model!r}")
+            raise ValueError(f"pass a provider and a model, got {provider!r} and {model!r}")
         if "://" in provider:
             base_url, provider = base_url or provider, provider_id(provider)
         check_scope(scope, flag, schema)
         now = self._wall()
         if expiry is not None and not is_time(now + expiry):  # no store would give it back
-            raise ValueError(f"expiry is in seconds, None for never, got {expiry!r}")
+            raise ValueError(
+                f"expiry must be a number of seconds, or None for no expiry, got {expiry!r}"
+            )
         entry = Entry(
             verdict=verdict,
             provider=provider,

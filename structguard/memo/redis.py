@@ -57,8 +57,8 @@ def _named(url: str) -> str:
         return f"{url.partition(':')[0]}://{endpoint_id(url)}"
     except ValueError as error:  # the text is not repeated: it may hold a password
         raise ValueError(
-            "a memo URL of Redis is redis://HOST[:PORT][/DB] or rediss://…; this one names no host,"
-            " or a port that is none"
+            "a memo URL of Redis is redis://HOST[:PORT][/DB] or rediss://…; this one has no host or an"
+            " invalid port"
         ) from error
 
 

@@ -74,7 +74,7 @@ class Bedrock(BaseProvider):
             raise ValueError(f"region must be an AWS region such as us-east-1, got {region!r}")
         key = checked_key(api_key)
         if sum(given is not None for given in (key, keys, profile)) > 1:
-            raise ValueError("give one of api_key, keys and profile")
+            raise ValueError("pass only one of api_key, keys and profile")
         url = checked_base(base_url or _url(region))
         name = endpoint_id(url)
         ignore_api(api, "converse", f"Bedrock at {name}", settings.observer)

@@ -38,7 +38,7 @@ class Credential:
     def __post_init__(self) -> None:
         for value in (self.token or "", *self.headers.values()):
             if not printable(value):
-                raise ValueError("a credential holds a line break or another control character")
+                raise ValueError("a credential contains a line break or another control character")
 
 
 CredentialsCallable: TypeAlias = Callable[[], Awaitable[Credential | str]]

@@ -34,7 +34,7 @@ class Endpoints:
         for url in (self.base_url, self.responses or ""):
             odd = [name for name in placeholders(url) if name != "{model}"]
             if odd:
-                raise ValueError(f"only {{model}} can be filled in in a URL, got {odd[0]} in it")
+                raise ValueError(f"only {{model}} can be replaced in a URL, got {odd[0]} in it")
 
     def url(self, api: Api, model: str) -> str:
         """

@@ -92,7 +92,7 @@ class Google(BaseProvider):
         key = checked_key(api_key)
         self._vertex = location is not None
         if location is None and (project is not None or credentials is not None):
-            raise ValueError("project and credentials are Vertex's: name its location too")
+            raise ValueError("project and credentials are for Vertex: pass location as well")
         default = BASE_URL if location is None else _vertex_url(location, project, key)
         self._url = checked_base(base_url or default)
         name = endpoint_id(self._url)
@@ -181,9 +181,7 @@ class Google(BaseProvider):
 
 def _vertex_url(location: str, project: str | None, key: str | None) -> str:
     if key is not None:
-        raise ValueError(
-            "give api_key or a location, not both: Vertex takes google-auth credentials"
-        )
+        raise ValueError("pass api_key or location, not both: Vertex uses google-auth credentials")
     if not location.replace("-", "").isalnum():  # it becomes a part of the host
         raise ValueError(f"location must be a Google Cloud region or 'global', got {location!r}")
     if not project:

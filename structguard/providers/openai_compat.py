@@ -93,7 +93,7 @@ class OpenAICompat(BaseProvider):
             common["transport"] = transport = transport_of_client(client)
             base_url = base_url or transport.base_url
         if key is not None and credentials is not None:
-            raise ValueError("give api_key or credentials, not both")
+            raise ValueError("pass api_key or credentials, not both")
         settings = checked_common(type(self), common)
         self._endpoints = endpoints = _endpoints(base_url, responses_endpoint)
         own_id = endpoint_id(endpoints.base_url)

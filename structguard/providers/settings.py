@@ -95,7 +95,9 @@ def checked_key(key: str | None, name: str = "api_key") -> str | None:
     if key is None or not key.strip():
         return None
     if not printable(key.strip()):
-        raise ValueError(f"{name} holds a line break or a character that no HTTP header can carry")
+        raise ValueError(
+            f"{name} contains a line break or a character that is not allowed in an HTTP header"
+        )
     return key.strip()
 
 
@@ -109,7 +111,9 @@ def checked_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
     lowered = {name.lower(): value for name, value in (headers or {}).items()}
     for name, value in lowered.items():
         if not printable(name) or not printable(value):
-            raise ValueError(f"header {name!r} holds a character that no HTTP header can carry")
+            raise ValueError(
+                f"header {name!r} contains a character that is not allowed in an HTTP header"
+            )
     return lowered
 
 

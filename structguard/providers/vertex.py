@@ -63,7 +63,7 @@ class VertexToken:
         if info is not None and info.get("type") not in _LOADERS:
             raise ValueError(
                 f"a Google credential must be of type {', '.join(_LOADERS)}, got"
-                f" {info.get('type')!r}; hand over google-auth's own credentials for another"
+                f" {info.get('type')!r}; for other types, pass google-auth credentials"
             )
         self._given = given
         self._found: GoogleCredentials | None = None

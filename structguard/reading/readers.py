@@ -52,7 +52,7 @@ def tag(name: str) -> _Marked:
     its end may be missing.
     """
     if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
-        raise ValueError(f"a tag's name is a word, got {name!r}")
+        raise ValueError(f"a tag's name must be a single word, got {name!r}")
     escaped = re.escape(name)
     marker = re.compile(rf"<{escaped}(?:\s[^<>]{{0,200}})?>", re.IGNORECASE)
     closer = re.compile(rf"</{escaped}\s*>", re.IGNORECASE)

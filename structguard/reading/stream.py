@@ -74,7 +74,7 @@ class PartialParser:
             ValueError: The stream is closed.
         """
         if self._result is not None:
-            raise ValueError("the stream is closed: nothing can be fed any more")
+            raise ValueError("the stream is closed: feed() cannot be called any more")
         self._pieces.append(delta)
         self._length += len(delta)
         if self._ended or self._length > self._limit:

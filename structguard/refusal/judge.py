@@ -128,8 +128,8 @@ def detect_refusal(
     wire = _wire(api)
     if not isinstance(body, bytes | str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
-            f"body must be the raw bytes or text of the answer, got {type(body).__name__};"
-            " an SDK's own parsed body has lost what is needed"
+            f"body must be the raw bytes or text of the response, got {type(body).__name__};"
+            " the body that an SDK has parsed lacks what is needed"
         )
     if sent is None:
         return None

@@ -99,7 +99,9 @@ class Subcall(Generic[P, T, D]):
         options: Options,
     ) -> None:
         if "session" in inspect.signature(describe).parameters:
-            raise TypeError("a describing function cannot take 'session': the sub-call takes it")
+            raise TypeError(
+                "the function of a sub-call cannot have an argument 'session': the sub-call has it"
+            )
         self.describe = describe
         self.options = options
         self.name: str = options.name or str(getattr(describe, "__name__", "subcall"))

@@ -146,7 +146,7 @@ class Message:
         left = sorted(key for key, value in fields.items() if value is not None)
         if left:
             raise ValueError(
-                f"a {role} message has no place for {', '.join(map(repr, left))}; it may hold role,"
+                f"a {role} message cannot have {', '.join(map(repr, left))}; it may have role,"
                 " content, name, tool_call_id, tool_calls and reasoning"
             )
         return message

@@ -114,7 +114,7 @@ class Request:
             raise ValueError(f"max_tokens must be at least 1, got {self.max_tokens!r}")
         if isinstance(self.effort, str) and self.effort not in EFFORTS:
             raise ValueError(
-                f"effort must be 0..100 or one of {', '.join(EFFORTS)}, got {self.effort!r}"
+                f"effort must be from 0 to 100 or one of {', '.join(EFFORTS)}, got {self.effort!r}"
             )
 
     @property

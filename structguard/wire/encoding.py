@@ -45,7 +45,7 @@ def model_of(request: Request) -> str:
         Unencodable: the request names none.
     """
     if not request.model:
-        raise Unencodable("no model is named: set Request.model", param="model")
+        raise Unencodable("no model is given: set Request.model", param="model")
     return request.model
 
 
@@ -60,7 +60,7 @@ def reject_fields(api: str, request: Request, *fields: str) -> None:
         value = getattr(request, name)
         if value is not None and value != ():
             raise Unencodable(
-                f"the {api} wire has no place for {name}; leave it out or ask over another wire",
+                f"the {api} API does not support {name}; leave it out or use another API",
                 param=name,
             )
 
@@ -70,7 +70,7 @@ def reject_names(api: str, messages: Iterable[Message]) -> None:
     for message in messages:
         if message.name is not None and message.role != "tool":
             raise Unencodable(
-                f"the {api} wire has no place for a message's name, got {message.name!r}",
+                f"the {api} API does not support a message's name, got {message.name!r}",
                 param="messages",
             )
 
@@ -135,7 +135,7 @@ def required_id(message: Message) -> str:
 def foreign_reasoning(api: str) -> Unencodable:
     """Opaque reasoning of another wire: nobody but the vendor that signed it can read it."""
     return Unencodable(
-        f"the {api} wire cannot carry another wire's opaque reasoning; drop it from the message or"
+        f"the {api} API cannot carry another API's opaque reasoning; drop it from the message or"
         " answer over the wire it came from",
         param="messages",
     )
@@ -168,7 +168,7 @@ def schema_of(format: Format, api: str) -> JsonSchema:  # noqa: A002  the field'
     """
     if isinstance(format, JsonObject):
         raise Unencodable(
-            f"the {api} wire has no JSON object mode; give a JSON Schema, or structured='tool'",
+            f"the {api} API has no JSON object mode; use a JSON Schema, or structured='tool'",
             param="response_format",
         )
     return format
@@ -187,7 +187,7 @@ def call_input(call: ToolCall) -> Mapping[str, object]:
         value = None
     if value is None:
         raise Unencodable(
-            f"the arguments of call {call.id!r} are no JSON object, and this wire carries nothing"
+            f"the arguments of call {call.id!r} are not a JSON object, and this API accepts nothing"
             " else; repair them or leave the call and its result out",
             param="messages",
         )

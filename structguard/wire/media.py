@@ -103,7 +103,7 @@ def image_url(part: Image, api: str) -> str:
     """
     if part.detail not in {None, "auto"}:
         raise Unencodable(
-            f"the {api} wire has no image detail, got {part.detail!r}", param="messages"
+            f"the {api} API does not support image detail, got {part.detail!r}", param="messages"
         )
     return part.url
 

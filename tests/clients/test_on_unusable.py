@@ -144,6 +144,6 @@ def test_a_transport_raises_the_sdks_own_error_for_it(upstream: Upstream, memo: 
     guard = sg.Guard(memo=memo, policy=sg.Policy(on_unusable="error"))
     http = httpx2.Client(transport=guard.transport())
     with OpenAI(base_url=upstream.base_url, api_key="k", max_retries=0, http_client=http) as client:
-        with pytest.raises(openai.InternalServerError, match="holds no JSON: it is empty"):
+        with pytest.raises(openai.InternalServerError, match="contains no JSON: it is empty"):
             ask(client)
         assert client.chat.completions.create(model="m", messages=MESSAGES).choices

@@ -31,13 +31,16 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: detect(400, {"error": {}}, sent="json_schema"), "raw bytes or text .* got dict"),
     (lambda: sg.parse("7", 7), "a schema or response_format must be a type"),
     (lambda: ask(messages=SAID, tools=[{"type": "web_search"}]), "go in hosted_tools"),
-    (lambda: ask(messages=[{"role": "user", "contents": "hi"}]), "'contents'; it may hold role,"),
+    (lambda: ask(messages=[{"role": "user", "contents": "hi"}]), "'contents'; it may have role,"),
     (
         lambda: ask(messages=[{"role": "user", "content": [{"type": "video"}]}]),
         "a part is a text, an image_url or a file",
     ),
     (lambda: sg.guarded(print), r'needs the provider\'s name, .* write @guarded\("openrouter"\)'),  # type: ignore[arg-type]
-    (lambda: sg.Guard("redis://"), r"redis://HOST\[:PORT\]\[/DB\] or rediss://…; this one names"),
+    (
+        lambda: sg.Guard("redis://"),
+        r"redis://HOST\[:PORT\]\[/DB\] or rediss://…; this one has no host",
+    ),
     (lambda: sg.Guard("sqlite:x"), "'disk:PATH', 'disk:' .* got 'sqlite:x'"),
     (lambda: sg.wrap(object()), "structguard.guarded, for another SDK's client Guard.transport"),
     (lambda: sg.Guard("~/.cache/app"), "did you mean 'disk:~/.cache/app'"),

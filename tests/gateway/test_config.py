@@ -47,8 +47,8 @@ def test_both_switches_are_off_in_a_file_and_on_without_one() -> None:
         ({"providers": {"up": {"kind": "bedrock"}}}, "region is missing"),
         ({"providers": {"up": {"kind": "google", "key_header": "x"}}}, "key_header is for kind open"),
         ({"providers": {"up": {"kind": "google", "responses_url": "http://h"}}}, "google ignores it"),
-        ({"providers": {"up": {"base_url": "http://h", "key_header": "a b"}}}, "no header's name"),
-        ({"providers": {"up": {"base_url": "http://h", "key_header": ""}}}, "no header's name"),
+        ({"providers": {"up": {"base_url": "http://h", "key_header": "a b"}}}, "not a valid header name"),
+        ({"providers": {"up": {"base_url": "http://h", "key_header": ""}}}, "not a valid header name"),
         (
             {"providers": {"up": {"base_url": "http://h", "key_header": "x", "credential": "client"}}},
             "sends the client's Authorization only",

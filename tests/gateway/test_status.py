@@ -115,7 +115,7 @@ async def test_no_other_site_can_post_the_form(
         form = {**form_of(await there.page()), **change}
         reply = await there.post(form, **headers)
         assert reply.status_code == 403
-        assert reply.json()["error"]["message"].startswith("this form is not valid any more")
+        assert reply.json()["error"]["message"].startswith("this form is no longer valid")
         assert len(await there.core.memo.aentries()) == 1
 
 

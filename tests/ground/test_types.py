@@ -96,7 +96,7 @@ def test_a_chat_style_dict_becomes_a_message(given: dict[str, Any], made: Messag
         ({"role": "user", "content": [7]}, ValueError, "a content part must be an object"),
         ({"role": "user", "content": [{"type": "video"}]}, ValueError, "unknown content part"),
         ({"role": "user", "content": [{"type": "text"}]}, ValueError, "needs a string 'text'"),
-        ({"role": "user", "content": "x", "mood": "good"}, ValueError, "no place for 'mood'"),
+        ({"role": "user", "content": "x", "mood": "good"}, ValueError, "cannot have 'mood'"),
         ({"role": "user", "content": "x", "name": 7}, ValueError, "name must be a string"),
         ({"role": "assistant", "tool_calls": [{"id": "c"}]}, ValueError, "function must be"),
     ],

@@ -35,7 +35,7 @@ def test_an_unknown_transport_is_refused_by_name() -> None:
 def test_a_callers_own_transport_is_used_as_it_is() -> None:
     own = Httpx2Transport()
     assert transport_for(own) is own
-    with pytest.raises(ValueError, match="limits and proxy do nothing"):
+    with pytest.raises(ValueError, match="limits and proxy have no effect"):
         transport_for(own, proxy="http://p.invalid")
 
 

@@ -425,7 +425,7 @@ async def test_fifty_first_calls_make_one_entry(memo: Memo) -> None:
 
 
 def test_what_is_no_provider_is_a_type_error_that_says_what_to_do(memo: Memo) -> None:
-    with pytest.raises(TypeError, match=r"object is no provider: it has no id, .*guarded"):
+    with pytest.raises(TypeError, match=r"object is not a provider: it has no id, .*guarded"):
         sg.Guard(memo=memo).protect(object())  # type: ignore[arg-type]
 
 

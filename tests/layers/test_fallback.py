@@ -107,7 +107,7 @@ def test_a_link_without_a_credential_is_dropped_but_never_the_first() -> None:
 
 
 def test_a_first_link_without_a_provider_is_a_configuration_error() -> None:
-    with pytest.raises(ValueError, match="never dropped"):
+    with pytest.raises(ValueError, match="never left out"):
         FallbackChain([Link(None), Link(Script())])
 
 
@@ -574,7 +574,7 @@ async def test_a_pin_by_provider_takes_the_link_of_the_model_asked_for() -> None
 
 async def test_a_pin_that_names_no_link_is_an_error_that_lists_them() -> None:
     chain = FallbackChain([Link(Script(id="one"))])
-    with pytest.raises(ValueError, match="'two' is no link of this chain; it has 'one'"):
+    with pytest.raises(ValueError, match="'two' is not a link of this chain; it has 'one'"):
         await chain.complete(Request(messages=[], provider="two"))
 
 

@@ -146,12 +146,12 @@ def test_a_memo_that_is_no_directory_is_told_by_its_whole_address(
         (["add", "p", "m", "--expiry", "0"], "memory:", "--expiry must be more than 0"),
         (["add", "p", "m", "--expiry", "nan"], "memory:", "--expiry must be more than 0"),
         (["add", "p", "m", "--flag", "tools", "--schema", "5"], "memory:", "do not go together"),
-        (["add", "https://", "m"], "memory:", "not an address"),
-        (["add", "p", "m", "--expiry", "inf"], "memory:", "expiry is in seconds"),
-        (["add", "p", "m", "--expiry", "1e308"], "memory:", "expiry is in seconds"),
+        (["add", "https://", "m"], "memory:", "the base URL is not valid"),
+        (["add", "p", "m", "--expiry", "inf"], "memory:", "expiry must be a number of seconds"),
+        (["add", "p", "m", "--expiry", "1e308"], "memory:", "expiry must be a number of seconds"),
         (["add", "p", "m", "--schema", "xyz"], "memory:", "64 hex characters"),
-        (["add", "", "m"], "memory:", "name a provider and a model"),
-        (["add", "p", ""], "memory:", "name a provider and a model"),
+        (["add", "", "m"], "memory:", "pass a provider and a model"),
+        (["add", "p", ""], "memory:", "pass a provider and a model"),
     ],
 )
 def test_wrong_usage_exits_with_2_and_says_what_is_wrong(

@@ -227,7 +227,7 @@ def test_a_scope_without_what_it_needs_is_a_mistake(memo: Memo) -> None:
         memo.add("p", "m", flag="tools")
     with pytest.raises(ValueError, match="needs a schema digest"):
         memo.add("p", "m", scope=Scope.SCHEMA)
-    with pytest.raises(ValueError, match="not an address"):
+    with pytest.raises(ValueError, match="base URL is not valid"):
         memo.add("p", "m", base_url="https://")
 
 

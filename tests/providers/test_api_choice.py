@@ -504,7 +504,7 @@ def test_a_url_nobody_can_derive_is_a_configuration_error(base: str) -> None:
 
 
 def test_an_unknown_placeholder_is_a_configuration_error() -> None:
-    with pytest.raises(ValueError, match="can be filled in in a URL"):
+    with pytest.raises(ValueError, match="can be replaced in a URL"):
         OpenAICompat("http://h.invalid/{deployment}/v1")
 
 

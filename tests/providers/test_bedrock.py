@@ -298,7 +298,7 @@ def test_a_region_that_is_none_is_refused(region: str | None) -> None:
 
 
 def test_one_credential_is_enough() -> None:
-    with pytest.raises(ValueError, match="give one of"):
+    with pytest.raises(ValueError, match="pass only one of"):
         Bedrock("us-east-1", keys=KEYS, profile="p")
 
 

@@ -301,7 +301,7 @@ def test_the_vertex_url_has_project_and_location(location: str, url: str) -> Non
     ("options", "words"),
     [
         ({"location": "eu"}, "needs a project"),
-        ({"project": "p"}, "name its location"),
+        ({"project": "p"}, "pass location as well"),
         ({"api_key": "k", "location": "eu", "project": "p"}, "not both"),
     ],
 )

@@ -251,7 +251,7 @@ async def test_a_wrong_argument_is_a_type_error() -> None:
 def test_wrong_options_are_errors_where_they_are_written() -> None:
     with pytest.raises(ValueError, match="more than 0 seconds, got 0"):
         subcall(timeout=0.0)
-    with pytest.raises(TypeError, match="cannot take 'session'"):
+    with pytest.raises(TypeError, match="cannot have an argument 'session'"):
 
         @subcall()
         def wrong(session: str) -> Messages:

@@ -294,7 +294,7 @@ def test_another_vendors_opaque_reasoning_is_not_passed_off_as_its_own(
     raw: dict[str, object],
 ) -> None:
     opaque = Reasoning(encrypted="x", raw=raw)
-    with pytest.raises(Unencodable, match="another wire's opaque"):
+    with pytest.raises(Unencodable, match="another API's opaque"):
         encode_request(ask(Message(role="assistant", content="a", reasoning=(opaque,))))
     routed = Reasoning(encrypted="x", id="rs", raw={"type": "reasoning.encrypted", "data": "x"})
     body = encode_request(ask(Message(role="assistant", reasoning=(routed,))))

@@ -140,7 +140,7 @@ def _reasoning(parts: tuple[Reasoning, ...]) -> dict[str, object]:
             texts[name] = texts.get(name, "") + part.text
         else:
             raise Unencodable(
-                "the chat wire cannot carry encrypted reasoning of another wire; drop it from the"
+                "the chat API cannot carry encrypted reasoning of another API; drop it from the"
                 " message or answer over the wire it came from",
                 param="messages",
             )
@@ -162,7 +162,7 @@ def _parts(parts: tuple[Part, ...]) -> Iterator[dict[str, object]]:
             case File():
                 if part.url is not None:
                     raise Unencodable(
-                        "the chat wire takes a file by data URL or id, not by address",
+                        "the chat API accepts a file as a data URL or by id, not by URL",
                         param="messages",
                     )
                 file = present(file_data=part.data, file_id=part.id, filename=part.filename)

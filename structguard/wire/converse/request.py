@@ -106,7 +106,7 @@ def _choice(request: Request) -> dict[str, object] | None:
             return {word: {}}
         case "none":
             raise Unencodable(
-                "the converse wire has no tool_choice 'none'; leave the tools out instead",
+                "the converse API has no tool_choice 'none'; leave the tools out instead",
                 param="tool_choice",
             )
         case name:
@@ -195,7 +195,7 @@ def _image(part: Image) -> dict[str, object]:
 def _document(part: File) -> dict[str, object]:
     url = part.data or part.url
     if url is None:
-        raise Unencodable("the converse wire knows no file ids", param="messages")
+        raise Unencodable("the converse API does not support file ids", param="messages")
     stem = (part.filename or "document").rpartition(".")
     name = _NAME.sub(" ", stem[0] or stem[2]).strip()
     return {**_media(url, "a file"), "name": name or "document"}
@@ -208,7 +208,7 @@ def _media(url: str, what: str) -> dict[str, object]:
     kind = media_type(url)
     if not url.startswith("s3://") or kind is None:
         raise Unencodable(
-            f"the converse wire takes {what} by data URL or by s3: address with a known ending",
+            f"the converse API accepts {what} as a data URL or by an s3: URL with a known ending",
             param="messages",
         )
     return {"format": extension(kind), "source": {"s3Location": {"uri": url}}}

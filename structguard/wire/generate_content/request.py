@@ -97,7 +97,7 @@ def _tools(request: Request) -> list[object] | None:
 def _declaration(tool: Tool) -> dict[str, object]:
     if tool.strict:
         raise Unencodable(
-            f"the generate_content wire has no strict tools; tool {tool.name!r} asks for it",
+            f"the generate_content API has no strict tools; tool {tool.name!r} asks for it",
             param="tools",
         )
     parameters = reduced(tool.parameters)
@@ -205,7 +205,7 @@ def _file_url(part: File) -> str:
     url = part.data or part.url
     if url is None:
         raise Unencodable(
-            "the generate_content wire takes a file by data URL or by the URI of an uploaded file,"
+            "the generate_content API accepts a file as a data URL or by the URI of an uploaded file,"
             " not by id",
             param="messages",
         )

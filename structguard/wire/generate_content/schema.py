@@ -133,4 +133,4 @@ def _target(reference: str, root: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _no_place(what: str) -> Unencodable:
-    return Unencodable(f"the generate_content wire cannot carry {what}", param="tools")
+    return Unencodable(f"the generate_content API does not support {what}", param="tools")

@@ -159,7 +159,7 @@ def _format(fields: Fields) -> JsonSchema | None:
     config = Fields(fields.mapping("output_config") or {}, "output_config")
     format_ = config.mapping("format")
     if config.rest():
-        raise Undecodable("only output_config.format is offered here", param="output_config")
+        raise Undecodable("only output_config.format is supported here", param="output_config")
     if format_ is None:
         return None
     schema = as_mapping(format_.get("schema"))

@@ -127,7 +127,7 @@ def _thinking(part: Reasoning) -> dict[str, object]:
     if part.signature and (not raw or "reasoningText" in raw):  # Bedrock's wire: the same signer
         return {"type": "thinking", "thinking": part.text, "signature": part.signature}
     raise Unencodable(
-        "the messages wire carries only reasoning it signed itself; drop the reasoning from the"
+        "the messages API accepts only reasoning that it has signed itself; drop the reasoning from the"
         " message or answer over the wire it came from",
         param="messages",
     )
@@ -177,7 +177,7 @@ def _document(part: File) -> dict[str, object]:
         text = base64.b64decode(inlined.data).decode("utf-8", "replace")
         return {"type": "text", "media_type": "text/plain", "data": text}
     raise Unencodable(
-        "the messages wire takes a file as PDF or plain text in a data URL, by URL or by id",
+        "the messages API accepts a file as PDF or plain text in a data URL, by URL or by id",
         param="messages",
     )
 

@@ -38,7 +38,7 @@ def decode_request(body: Mapping[str, object]) -> Request:
     """
     fields = Fields(body)
     if fields.flag("background"):
-        raise Undecodable("background responses are not offered here", param="background")
+        raise Undecodable("background responses are not supported", param="background")
     functions, hosted = tools_in(fields)
     format_, text = _format(fields.mapping("text"))
     effort, reasoning = _effort(fields.mapping("reasoning"))
