@@ -108,7 +108,9 @@ class ProviderConfig:
     def _check_key(self, where: str) -> None:
         """How the upstream is shown who asks."""
         if _HEADER(self.key_header) is None:
-            raise ConfigError(f"{where}: key_header is not a valid header name: {self.key_header!r}")
+            raise ConfigError(
+                f"{where}: key_header is not a valid header name: {self.key_header!r}"
+            )
         if self.credential != "client":
             return
         if not self.sends_bearer:
