@@ -121,7 +121,8 @@ NEVER: tuple[tuple[str, Words], ...] = (
             (
                 "deployment|model",
                 (
-                    r"\b(?:model|deployment)\b.{0,60}(?:\b(?:not|only|never|cannot|can't|un(?:supported|available)) |n't )(?:be )?(?:\w+ ){0,2}?"
+                    r"\b(?:model|deployment)\b(?!.{0,60}\b(?:json[_ ]?\w+|structured|response[_ ]?format|output[_ ]\w+)\b[^.]{0,20}(?:n't| not| only| un))"
+                    r".{0,60}(?:\b(?:not|only|never|cannot|can't|un(?:supported|available)) |n't )(?:be )?(?:\w+ ){0,2}?"
                     r"(?:(?:via|on|by|for|with|through|using|in) )?(?:this|the) ['/\w]{0,40} ?(?:api|endpoint)\b(?!.{0,60}response[_ ]format)"
                 ),
             ),

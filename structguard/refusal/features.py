@@ -99,7 +99,10 @@ FEATURES: tuple[tuple[str, Words], ...] = (
                 "grammar",
                 r"\bgrammar[ -](?:based|constrain(?:ed|ts?)|guided|backend|engine|sampling|mode)",
             ),
-            ("grammar", r"(?:\A|: )'?grammars?'? (?:(?:support )?(?:is|are)|and '?tools?)\b"),
+            (
+                "grammar",
+                r"(?:\A|: )'?grammars?'? (?:(?:support )?(?:is|are)(?:n't)?|and '?tools?)\b",
+            ),
             (
                 "strained|trolled",
                 r"\b(?:constrained|controlled)[ -](?:decoding|generation|output|sampling)",

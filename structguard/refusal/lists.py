@@ -46,7 +46,7 @@ _ONLY_BEFORE = re.compile(
 _LIST_END = re.compile(
     r"\b(?:received|got|but|instead|found|given|input[_ ]value|input[_ ]type|actual|you sent|provided|was)\b"
     r"|\[type="
-    r"|'?[\w/.-]{1,40}'? (?:is|are|was) (?:not\b|un[as])"
+    r"|'?[\w/.-]{1,40}'? (?:is|are|was)(?:n't| not| un[as])"
     r"|\bnot\b|\b(?:if|when|while|with)\b"
     r"|\bfor (?:more|details)"
     r"|[,.]? ?(?:收到|但|而|实际|不可|不能|不支持|不得)"

@@ -145,7 +145,7 @@ _CALLED = re.compile(
 _INSIDE = re.compile(
     r"""(?ix)\b(?:response_?format|text\.format|output_?config|output_?format|response_?schema
       |response_?json_?schema|json_?schema|generation_?config)
-      (?:(?:[./\[]|\s?->\s?|\]\.?)+[\w$]{1,60}){1,40}"""
+      (?:(?:[./\[]|\s?->\s?|\]\.?)+[\w$][\w$-]{0,59}){1,40}"""
 )
 _ASIDE = re.compile(r"""(?i)\b(?:if|mean|when|while|with|using) ["'`]{0,2}\Z""")
 """A path behind these is mentioned, it is not where the error points."""
@@ -156,6 +156,7 @@ _OTHER = re.compile(
 
 
 _VALUE = re.compile(r"""\s*["'`]?(?:json_schema|json_object|text)["'`]?\s*(?:[,;}\]]|\Z)""")
+_CURLY = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _POINTERS = (
     (" at ", _FIELD_AT),
     ("unknown name", _NAME_ONLY),
@@ -167,7 +168,7 @@ _OTHER_WORDS = ("messages", "tools", "contents", "input", "functions", "tool")
 
 def place_in(text: str, api: Api) -> Place:
     """Where the words themselves point, when their object names no location."""
-    text = without_links(text)
+    text = without_links(text).translate(_CURLY)
     lower = text.lower()
     named = _named(text, lower, api)
     inside = [

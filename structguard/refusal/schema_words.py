@@ -75,8 +75,8 @@ SCHEMA_INVALID = Words(
         r"\b(?:invalid|malformed|incorrect|illegal|bad|broken|not a valid|not valid|undefined|unresolvable)[ _]'?(?:json[ _])?(?:schema|grammar)\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
     ),
     (
-        "not a valid ",
-        r"\bnot a valid (?:[\w-]+ ){1,3}?(?:json )?schema\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
+        " a valid ",
+        r"(?:\bnot|n't) a valid (?:[\w-]+ ){1,3}?(?:json )?schema\b(?!'? ?(?:response|output|mode|type\b|option|value|param))",
     ),
     (
         "grammar|schema",
@@ -84,7 +84,7 @@ SCHEMA_INVALID = Words(
     ),
     (
         "grammar|schema",
-        rf"(?:{_S}|grammar(?<!\wgrammar))s?'? (?:\S+ ){{0,3}}?(?:is|are|was|were) (?:\w+ ){{0,2}}?(?:invalid|malformed|not valid|not a valid|illegal|incorrect|empty)\b(?! (?:response|format|output|option|value|type|param|with|for))",
+        rf"(?:{_S}|grammar(?<!\wgrammar))s?'? (?:\S+ ){{0,3}}?(?:(?:is|are|was|were) (?:\w+ ){{0,2}}?(?:invalid|malformed|not valid|not a valid|illegal|incorrect|empty)|(?:is|are|was|were)n't (?:a )?valid)\b(?! (?:response|format|output|option|value|type|param|with|for))",
     ),
     (
         "schema",
@@ -100,19 +100,19 @@ SCHEMA_INVALID = Words(
     ),
     (
         "schema",
-        rf"{_S}s? (?:\S+ ){{0,6}}?(?:unsupported|not supported|unknown|unrecogni[sz]ed|disallowed|unimplemented|invalid) (?:keyword|propert|construct|keys?\b)",
+        rf"{_S}s? (?:\S+ ){{0,6}}?(?:unsupported|not (?:\w+ )?supported|unknown|unrecogni[sz]ed|disallowed|unimplemented|invalid) (?:keyword|propert|construct|keys?\b)",
     ),
     (
         "schema",
-        rf"{_S}s?'? (?:\S+ ){{0,6}}?(?:contains?|contained|uses|has|have|includes?|declares?|defines?|specif(?:y|ies|ied)) (?:\S+ ){{0,5}}?(?:not supported|unsupported|unknown|invalid|not allowed|not permitted|empty|too)",
+        rf"{_S}s?'? (?:\S+ ){{0,6}}?(?:contains?|contained|uses|has|have|includes?|declares?|defines?|specif(?:y|ies|ied)) (?:\S+ ){{0,5}}?(?:not (?:\w+ )?supported|unsupported|unknown|invalid|not allowed|not permitted|empty|too)",
     ),
     (
         "schema ",
         r"\b(?:unsupported|unknown|invalid|unimplemented|unrecogni[sz]ed|disallowed) (?:(?:json )?schema (?:keyword|propert|type|field|feature|construct|format|keys?|attribute|element|dialect|draft)|json schema version)",
     ),
     (
-        "not supported by ",
-        r"\b(?:features?|keywords?|constructs?)\b.{0,30}\bnot supported by (?:xgrammar|outlines|guidance|llguidance|the grammar)",
+        "supported by ",
+        r"\b(?:features?|keywords?|constructs?)\b.{0,30}\bnot (?:\w+ )?supported by (?:xgrammar|outlines|guidance|llguidance|the grammar)",
     ),
     (
         "circular|cyclic|nested|recursive|referenc",

@@ -104,7 +104,7 @@ WITHHELD = Words(
     ),
     (
         "declin|refus",
-        r"\b(?:declin|refus)(?:e|ed|es|ing) (?:the |your |to \w+ )?(?:\w+ )?(?:param|field|option|argument|response|json)",
+        r"\b(?:declin|refus)(?:e|ed|es|ing) (?:the |your )?(?:\w+ )?(?:param|field|option|argument|response|json|structured|feature|format)",
     ),
     (
         "only ",
@@ -172,7 +172,7 @@ WITHHELD = Words(
         "llegal|nvalid ",
         r"\binvalid (?:\w+ ){0,3}?(?:param|arg|option|value|field|type|input|setting|choice)|\billegal\b",
     ),
-    ("invalid ", r"\binvalid ['(:\[]{0,3}(?:response|text|output|json)[ -]?(?:format|mode)"),
+    ("invalid ", r"\binvalid [':]{0,3}(?:response|text|output|json)[ -]?(?:format|mode)"),
     (
         "illegal|incorrect|invalid|wrong",
         r"\b(?:is|are|was) (?:an? )?invalid\b|\b(?:is|are) (?:wrong|incorrect|illegal)\b",
@@ -243,7 +243,7 @@ ENGINE = Words(
     ),
     (
         "launch|start",
-        r"\bnot (?:passed|given|set|provided|specified|enabled) (?:at|on) (?:launch|start)",
+        r"(?:\bnot|n't) (?:passed|given|set|provided|specified|enabled) (?:at|on) (?:launch|start)",
     ),
     (
         "backend|engine|library|module|package",
