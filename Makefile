@@ -8,10 +8,10 @@ STAMP := $(VENV)/.set-up
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-memory test test-plugins test-real clients lint format cover bench bench-parse bench-chain bench-providers bench-gateway load-gateway fuzz-gateway clean
 
-help: ## show what can be done
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-setup: $(STAMP) ## build .venv with everything the targets below need
+setup: $(STAMP) ## create .venv with everything that the targets below need
 
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
@@ -33,19 +33,19 @@ demo: $(BASE) ## watch a refused call being rescued and remembered
 test: $(STAMP) ## run the tests
 	@$(BIN)/python -m pytest --numprocesses auto
 
-demo-memory: $(BASE) ## a memory pipeline of sub-calls over an endpoint that refuses every format
+demo-memory: $(BASE) ## run a memory pipeline on an endpoint that refuses every format
 	@$(BIN)/python examples/memory_pipeline/main.py
 
 # Heavy libraries get environments of their own; what they need is named here.
 TEST_TOOLS := pytest pytest-timeout pytest-httpserver hypothesis trio
 PLUGINS := purgatory tenacity stamina pydantic-ai-slim langchain-openai litellm
 
-test-plugins: ## the chain plug-ins against pydantic-ai, LangChain, LiteLLM, …
+test-plugins: ## test chains and breakers of other libraries: pydantic-ai, LangChain, LiteLLM, …
 	@test -x .venv-plugins/bin/python || $(PYTHON) -m venv .venv-plugins
 	@.venv-plugins/bin/python -m pip install --quiet --editable . $(TEST_TOOLS) $(PLUGINS)
 	@.venv-plugins/bin/python -m pytest tests/plugins
 
-test-real: ## mem0 and graphiti with a wrapped client
+test-real: ## test mem0 and graphiti with a wrapped client
 	@test -x .venv-mem0/bin/python || $(PYTHON) -m venv .venv-mem0
 	@.venv-mem0/bin/python -m pip install --quiet --editable . $(TEST_TOOLS) mem0ai
 	@.venv-mem0/bin/python -m pytest tests/memory_systems -k mem0
@@ -67,7 +67,7 @@ PIP_graphiti := graphiti-core kuzu httpx
 NPM := openai ai @ai-sdk/openai @ai-sdk/open-responses @ai-sdk/openai-compatible @openai/codex zod
 NODE := .venv-clients-node
 
-clients: $(STAMP) $(CLIENTS:%=.venv-clients-%/.done) $(NODE)/.done ## other people's clients against the gateway, each in its own environment
+clients: $(STAMP) $(CLIENTS:%=.venv-clients-%/.done) $(NODE)/.done ## test other clients against the gateway, each in its own environment
 	@STRUCTGUARD_CLIENTS=1 $(BIN)/python -m pytest tests/clients_gateway --numprocesses auto --dist loadgroup
 
 # What cannot be installed here is left out: its tests are skipped by its name.
@@ -90,14 +90,14 @@ $(NODE)/.done:
 .PHONY: docs test-frameworks
 FRAMEWORKS := instructor langchain-openai pydantic-ai-slim openai-agents litellm mem0ai graphiti-core kuzu httpx
 
-test-frameworks: ## the pages and examples for frameworks, beside the real libraries
+test-frameworks: ## test the pages and examples about frameworks with the real libraries
 	@test -x .venv-frameworks/bin/python || $(PYTHON) -m venv .venv-frameworks
 	@.venv-frameworks/bin/python -m pip install --quiet --editable . $(TEST_TOOLS) $(FRAMEWORKS)
 	@.venv-frameworks/bin/python -m pytest tests/documents/test_documents.py tests/documents/test_examples.py -k 'frameworks or example or program'
 
 DOCS := 'mkdocs>=1.6,<2' 'mkdocs-material>=9.7,<10' 'mkdocstrings[python]>=1,<2' ruff
 
-docs: ## build the documentation into site/, strictly
+docs: ## build the documentation into site/; warnings are errors
 	@test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
 	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check $(DOCS)
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
@@ -106,21 +106,21 @@ docs: ## build the documentation into site/, strictly
 .PHONY: compare e2e soak
 COMPARE := instructor langchain-openai pydantic-ai-slim openai-agents litellm any-llm-sdk
 
-compare: ## eight clients at twelve endpoints, with and without structguard; writes docs/compare.md
+compare: ## run eight clients at twelve endpoints, with and without structguard; writes docs/compare.md
 	@test -x .venv-compare/bin/python || $(PYTHON) -m venv .venv-compare
 	@.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check --editable . $(COMPARE)
 	@.venv-compare/bin/python -m benchmarks.compare
 
-e2e: $(STAMP) ## every face against a real llama.cpp server and a litellm proxy; writes docs/proof.md
+e2e: $(STAMP) ## run everything against a real llama.cpp server and a litellm proxy; writes docs/proof.md
 	@test -x .venv-litellm/bin/python || $(PYTHON) -m venv .venv-litellm
 	@.venv-litellm/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'litellm[proxy]'
 	@$(BIN)/python -m benchmarks.e2e
 
-soak: $(STAMP) ## two minutes of all faces under faults, then what a request costs; writes docs/scaling.md
+soak: $(STAMP) ## run everything under faults for two minutes, then measure requests; writes docs/scaling.md
 	@$(BIN)/python -m benchmarks.soak
 
 .PHONY: package
-package: ## build sdist and wheel, install the wheel alone, run the demo from it, rate its types
+package: ## build sdist and wheel, install the wheel, run the demo from it, check its types
 	@test -x .venv-build/bin/python || $(PYTHON) -m venv .venv-build
 	@.venv-build/bin/python -m pip install --quiet --disable-pip-version-check build pyright
 	@rm -rf dist && .venv-build/bin/python -m build --outdir dist . >/dev/null && ls dist
@@ -132,48 +132,48 @@ package: ## build sdist and wheel, install the wheel alone, run the demo from it
 	@cd .venv-wheel && PATH="$$PWD/bin:$$PATH" ../.venv-build/bin/pyright --verifytypes structguard \
 	  --ignoreexternal > types.txt; grep -E 'error:|score' types.txt; grep -q 'score: 100%' types.txt
 
-lint: $(STAMP) ## formatter, linter, two type checkers, import contracts
+lint: $(STAMP) ## run formatter, linter, two type checkers and import contracts
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports
 
-format: $(STAMP) ## put the code in shape
+format: $(STAMP) ## format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-cover: $(STAMP) ## run the tests with branch coverage of the package
+cover: $(STAMP) ## run the tests with branch coverage
 	@$(BIN)/python -m coverage run -m pytest --ignore=tests/vacuity
 	@$(BIN)/python -m coverage combine --quiet 2>/dev/null || true
 	@$(BIN)/python -m coverage report
 
-bench: $(STAMP) ## overhead, memo, detection and import, with medians and ratios
+bench: $(STAMP) ## measure overhead, memo, detection and import
 	@for name in imports overhead memo refusals schema; do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 PARSERS := json_repair jsonmend langchain-core partial-json-parser orjson
 
-bench-parse: ## the parser against the others; writes docs/parse-benchmark.md
+bench-parse: ## compare the parser with others; writes docs/parse-benchmark.md
 	@test -x .venv-parse/bin/python || $(PYTHON) -m venv .venv-parse
 	@.venv-parse/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[fast]' $(PARSERS)
 	@.venv-parse/bin/python -m benchmarks.parse
 
-bench-chain: $(STAMP) ## what chain, breaker and guard add to a provider's call
+bench-chain: $(STAMP) ## measure what chain, breaker and guard add to a call
 	@$(BIN)/python -m benchmarks.chain
 
-bench-providers: $(STAMP) ## our providers beside the openai SDK, same loopback upstream
+bench-providers: $(STAMP) ## compare the providers with the openai SDK
 	@$(BIN)/python -m benchmarks.providers
 
-bench-gateway: $(STAMP) ## the gateway beside a bare proxy, same upstream
+bench-gateway: $(STAMP) ## compare the gateway with a bare proxy
 	@$(BIN)/python -m benchmarks.gateway
 
-load-gateway: $(STAMP) ## 30 s of mixed load on the gateway: lost, doubled, memory, sockets
+load-gateway: $(STAMP) ## put 30 s of mixed load on the gateway: lost, doubled, memory, sockets
 	@$(BIN)/python -m benchmarks.gateway_load
 
-fuzz-gateway: ## schemathesis and hypothesis on the gateway's own OpenAPI document, full size
+fuzz-gateway: ## fuzz the gateway with schemathesis and hypothesis
 	@test -x .venv-fuzz/bin/python || $(PYTHON) -m venv .venv-fuzz
 	@.venv-fuzz/bin/python -m pip install --quiet --editable '.[gateway,redis]' $(TEST_TOOLS) schemathesis websockets
 	@PATH="$(CURDIR)/.venv-fuzz/bin:$$PATH" STRUCTGUARD_FULL=1 .venv-fuzz/bin/python -m pytest tests/gateway/test_fuzz_bodies.py tests/gateway/test_fuzz_openapi.py
 
-clean: ## remove what the targets made
+clean: ## remove everything that the targets created
 	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
