@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from structguard.refusal.lenient import embedded, scraps, whole
 from structguard.refusal.pages import is_page, page_words
+from structguard.refusal.text import unwrapped
 from structguard.types import as_mapping, as_sequence
 
 CAP = 65_536  # bytes or characters of a body that are read
@@ -63,13 +64,6 @@ _FRAMED = re.compile(r"(?m)\A(?::.*\n|\s)*(?:(?:event|id|retry):.*\n)*data:")
 _JSONISH = re.compile(r"""[{\[]\s{0,99}["'{\[]""")
 _LINE = re.compile(r"[\r\n]+")
 _HANGING = re.compile(r":[ \t]*[\r\n]+[ \t]*[-*•]?[ \t]*")
-_WRAPPED = re.compile(
-    r"(?<=\b(?:is|be|by|to|of|in|on|or|an))[ \t]*[\r\n]+[ \t]*(?=[a-z'\"`])"
-    r"|(?<=\b(?:are|not|the|for|and|was))[ \t]*[\r\n]+[ \t]*(?=[a-z'\"`])"
-    r"|(?<=\b(?:does|with|this))[ \t]*[\r\n]+[ \t]*(?=[a-z'\"`])"
-    r"|(?<=[a-z'\"`,])[ \t]*[\r\n]+[ \t]*(?=(?:is|are|not|supported|by|for|with|on|in|of|to|and|or|the|this|that)\b(?! ?[:=]))"
-)
-"""A line that is wrapped in the middle of a clause."""
 _PLACED = re.compile(
     r"(?m)^(\w[\w.\[\]]{0,120}(?: ?-> ?[\w.\[\]]{1,80}){0,20})[ \t]*\r?\n[ \t]{2,20}(?=\S)"
 )
@@ -228,8 +222,8 @@ class _Reader:
         text = _without_echo(text)
         if "messages" in text or "input" in text:
             text = _KNOWN.sub("…", text)
-        text = _WRAPPED.sub(" ", _PLACED.sub(r"\1: ", _HANGING.sub(": ", text)))
-        lines = [line.strip() for line in _LINE.split(text)] if text else []
+        text = _PLACED.sub(r"\1: ", _HANGING.sub(": ", text))
+        lines = list(unwrapped(_LINE.split(text))) if text else []
         for line in lines or ([""] if silent else []):
             if (line or silent) and len(self.found) < STATEMENTS:
                 self.found[Statement(line, near.where, near.codes)] = None

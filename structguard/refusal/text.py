@@ -8,7 +8,7 @@ underscores into blanks, so that one pattern reads `json_schema`, "JSON schema" 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 _QUOTES = str.maketrans(dict.fromkeys('\u2018\u2019\u201c\u201d\u300c\u300d`"', "'"))
@@ -69,6 +69,40 @@ class Words:
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[\u3002\uff1b\uff01\uff1f])\s*")
 _POINTS_BACK = re.compile(r"(?i)(?:this|it|that|these|they|which)\b(?! model| endpoint)")
+
+
+_OPEN_ENDS = frozenset(
+    {"is", "are", "was", "be", "not", "does", "by", "to", "of", "in", "on", "or", "and", "an"}
+    | {"the", "for", "with", "this"}
+)
+_CONTINUATIONS = frozenset(
+    {"is", "are", "not", "supported", "by", "for", "with", "on", "in", "of", "to", "and", "or"}
+    | {"the", "this", "that"}
+)
+
+
+def unwrapped(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, stripped; one that is wrapped in the middle of a clause is joined."""
+    held = ""
+    for line in lines:
+        stripped = line.strip()
+        if held and stripped and _goes_on(held, stripped):
+            held = f"{held} {stripped}"
+            continue
+        if held:
+            yield held
+        held = stripped
+    if held:
+        yield held
+
+
+def _goes_on(before: str, line: str) -> bool:
+    if not (line[0].islower() or line[0] in "'\"`"):
+        return False
+    ended = before[-1].isalpha() or before[-1] in "'\"`,"
+    return before.rsplit(" ", 1)[-1] in _OPEN_ENDS or (
+        ended and line.split(" ", 1)[0] in _CONTINUATIONS
+    )
 
 
 def sentences(text: str) -> Iterator[str]:
