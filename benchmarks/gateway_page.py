@@ -11,43 +11,41 @@ from benchmarks.gateway_servers import Burst
 _HEAD = """\
 # How fast the gateway is
 
-Written by `python -m benchmarks.gateway --peers --page`; run it on your own machine.
+This page is written by `python -m benchmarks.gateway --peers --page`, which you can run on your own machine.
 
-The measure is CPU time a request of the gateway's process, pinned to one core, against a bare proxy in
-the same run: raw ASGI on uvicorn (uvloop, httptools) in front of an aiohttp client, which looks at
-nothing. Upstream and load generator (C, canned replies of 1 KB and streams of 203 events) have the
-other core. The sides take turns in bursts of {seconds}; ratios are medians over the pairs, so that a
-busy machine changes both sides alike. Sixteen connections unless a row says otherwise.
+It compares the CPU time that the gateway's process needs per request, pinned to one core, with that of a bare proxy in the same
+run: raw ASGI on uvicorn (uvloop, httptools) in front of an aiohttp client, passing bodies on without looking at them. Upstream
+and load generator (in C, with canned replies of 1 KB and streams of 203 events) use the other core. The two take turns in bursts
+of {seconds}, and ratios are medians over the pairs, so that a busy machine affects both alike. There are sixteen connections
+unless a row says otherwise.
 
-The gateway does more than the bare proxy: it checks credentials, sizes and schemas, counts, looks into the
-memo, reads the reply and checks that the answer is JSON, and keeps responses for
-`previous_response_id`. `wanted` is what we hold ourselves to.
+The gateway does more than the bare proxy: it checks credentials, sizes and schemas, counts, looks into the memo, reads the
+reply, checks that the answer is JSON, and stores responses for `previous_response_id`. `wanted` is the project's own target.
 """
 _TAIL = """\
 ## What the rows mean
 
-- **chat**, **responses**: the upstream speaks the client's wire; the body goes out as it came, and so does
-  a reply that needs no change. *kept* stores the response (`store` is true by default), *not kept* does not.
-  On disk is the default; a write is safe there before the client has its answer.
-- **stream** rows: 203 events. Only what comes before the first text, and the events that carry the whole
-  resource, are read.
-- **a remembered refusal**: against an ordinary chat call of the gateway. The memo knows that the format is
-  refused; it is left out, put into the prompt, and the answer is checked.
-- **over**: the upstream speaks the other wire; request, reply and every event are translated. The base is
-  the bare proxy on the upstream's own wire.
+- **chat**, **responses**: the upstream uses the client's API. The request is passed on as it came, and so is a reply that needs
+  no change. *kept* stores the response (`store` is true by default), *not kept* does not. The default is to store on disk; the
+  write is safe there before the client has its answer.
+- **stream** rows: 203 events. Only the events before the first text, and those that carry the whole resource, are read.
+- **a remembered refusal**: compared with an ordinary chat call of the gateway. The memo knows that the format is refused, so it
+  is left out, the schema is put into the prompt, and the answer is checked.
+- **over**: the upstream uses the other API, so the request, the reply and every event are translated. The base is the bare proxy
+  with the upstream's own API.
 
 ## Why it is this fast
 
-- Hot endpoints are plain ASGI callables; Starlette serves the rest.
-- Upstream HTTP is a client of our own over httptools (`structguard/http/h1`): a quarter of aiohttp's cost for
-  the one thing a gateway asks, and streams without work for every chunk.
-- Bodies are parsed once, with orjson, and pass as the bytes they came in; validators are compiled once.
-- The plain case has a path of its own (`gateway/plain.py`); whatever is not plain goes the general way,
-  which takes over what was sent.
-- A plain body crosses from one OpenAI wire to the other without a neutral form between
-  (`gateway/direct.py`), and then takes the path of any body of that wire.
-- Translated text events are taken by their bytes where they differ from the one before in their text
-  alone (`wire/shortcut.py`), and written without building an event.
+- The busiest endpoints are plain ASGI callables; Starlette serves the rest.
+- Requests to upstreams use a client written for this purpose on top of httptools (`structguard/http/h1`): a quarter of aiohttp's
+  cost, and streams without work per chunk.
+- Bodies are parsed once, with orjson, and passed on as the bytes that arrived; validators are compiled once.
+- The ordinary case has its own path (`gateway/plain.py`); everything else takes the general path, which continues with what has
+  been sent.
+- An ordinary body is translated directly between the two OpenAI APIs (`gateway/direct.py`), without a neutral form in between,
+  and then takes the path of any body of that API.
+- Translated text events that differ from the previous one only in their text are recognised by their bytes
+  (`wire/shortcut.py`), and written without building an event.
 """
 
 

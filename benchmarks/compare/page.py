@@ -29,40 +29,40 @@ _TOP = f"""\
 # Side by side
 
 Eight clients ask twelve endpoints the same question (*{QUESTION}*) for a pydantic model, twice, without structguard and
-with it. `make compare` measures it anew: the real libraries, a real HTTP endpoint on the loopback interface, and this page
-written from the run. HTTP retries of the SDKs are off on both sides; what a framework asks again of its own accord is on.
+with it. `make compare` repeats the measurement, with the real libraries and a real local HTTP endpoint, and writes this page.
+The HTTP retries of the SDKs are off on both sides; a framework's own retries are on.
 
 ![Clients and endpoints, without and with structguard](img/compare.svg)
 
 """
 
 _LEGEND = """\
-A cell reads *without → with*, each as the first call and the second; the number is the requests that reached the endpoint.
+A cell shows *without → with*, each for the first and the second call. The number is how many requests reached the endpoint.
 
-| mark | what came out |
+| mark | result |
 |---|---|
-| ✓ | the object |
-| ● | no object was to be had there, and the error says what happened |
-| ✗ | an error, though a right object was to be had; or one that does not say what happened |
-| ≈ | something else as if it were the answer: prose, `None`, half of the JSON |
+| ✓ | the right object |
+| ● | an error that says what happened, where no right object could be obtained |
+| ✗ | an error although the right object could be obtained, or one that does not say what happened |
+| ≈ | something else, returned as if it were the answer: prose, `None`, half of the JSON |
 
 """
 
 _NOTES = """\
 ## What to know
 
-- **Prose.** This endpoint takes the format and does nothing with it; only a schema in the prompt moves it.
-  `ignored_after=1` puts it there from the second send on. The first has nothing to give, and the error says so, unless
-  the framework asks again by itself: pydantic-ai shows its schema then, and instructor's second attempt is a second send.
-- **None, prose or an empty turn as an answer.** A client that checks nothing hands on what it got, and openai-agents asks
-  an empty endpoint ten times. `Policy(on_unusable="error")` makes a reply without JSON an error at once. Leave it off where
-  the framework asks again by itself, as in the columns instructor and pydantic-ai.
-- **500.** A server error may be a passing fault, so the refusal is believed from the second rescue on: the second call
-  still costs two requests, the third costs one.
-- **Router.** With its cooldowns on, the first refusal takes the deployment out for five seconds, and the second call
-  without structguard is not even sent. They are off here, so that the endpoint is what is compared.
-- **litellm** takes the guarded client with the call. For a provider whose format it refuses by itself, before anything
-  is sent, guard the function: `guarded("its name")(litellm.completion)` ([proof](proof.md)).
+- **Prose.** This endpoint accepts the format and ignores it; only a schema in the prompt has an effect. `ignored_after=1` puts it
+  there from the second send on. The first call yields no value, and its error says so, unless the framework asks again on its
+  own: pydantic-ai then shows its schema, and instructor's second attempt is a second send.
+- **None, prose or an empty turn as an answer.** A client that checks nothing returns whatever it got, and openai-agents asks an
+  empty endpoint ten times. With `Policy(on_unusable="error")`, a reply without JSON is an error at once. Leave it off if the
+  framework asks again on its own, as in the columns instructor and pydantic-ai.
+- **500.** A server error may be temporary, so the refusal is remembered only after the second rescue: the second call still takes
+  two requests, the third takes one.
+- **Router.** With its cooldowns on, the first refusal puts the deployment into cooldown for five seconds, and the second call
+  without structguard is not even sent. They are off here, so that only the endpoints are compared.
+- **litellm** takes the guarded client as an argument of the call. For a provider whose formats it refuses on its own, before
+  anything is sent, guard the function: `guarded("its name")(litellm.completion)` ([proof](proof.md)).
 """
 
 

@@ -14,17 +14,16 @@ from benchmarks.e2e.tap import Seen
 _TOP = """\
 # Real, end to end
 
-Every face of structguard against real servers: the llama.cpp server ({xllamacpp}, with a tiny model that is built on
-the spot) and a litellm proxy ({litellm}) in front of it, which has a provider whose `response_format` it refuses.
-Nothing is mocked; a tap between client and server counts the requests and keeps what went past. The client is openai
-{openai}.
+Every way of using structguard, run against real servers: the llama.cpp server ({xllamacpp}, with a tiny model that is built for
+the run) and a litellm proxy ({litellm}) in front of it, configured with a provider whose `response_format` it refuses. Nothing
+is mocked; a tap between client and server counts and records the requests. The client is openai {openai}.
 
 ```sh
-make e2e          # starts the servers, runs every face twice at every place, writes this page; a minute or two
+make e2e          # starts the servers, makes every call twice at every place, writes this page; takes a minute or two
 ```
 
-It ends with 1 unless every face gets a right answer at every place, both times, for the requests in the second and third
-column.
+It exits with 1 unless every call gets a right answer at every place, both times, with the number of requests in the second and
+third column.
 
 | place | first call | second | what the server does |
 |---|--:|--:|---|
@@ -49,17 +48,17 @@ def page(
 
 
 _SHARED = """
-## What one face learned, the others know
+## What one has learned, the others know
 
-One memo directory, the litellm proxy that refuses, and three faces one after the other, each with a guard of its own as
-another process would have it.
+One memo directory, the litellm proxy that refuses, and three ways of calling it one after the other, each with a guard of its
+own, as in separate processes.
 
 """
 _LITELLM = """
 ## litellm as a library
 
-For a provider whose format it does not know, litellm refuses before anything is sent: there is no request to look into,
-and none is needed. `guarded("volcengine")(litellm.completion)` judges the exception.
+If litellm does not support formats for a provider, it refuses before anything is sent, so there is no request to look at.
+`guarded("volcengine")(litellm.completion)` judges the exception instead.
 
 """
 

@@ -9,18 +9,18 @@ from benchmarks.soak.capacity import WAITING, Capacity
 from benchmarks.soak.running import Soaked
 
 _PAGE = """\
-# How far it goes
+# Scale and faults
 
-What one machine carries, measured; when several need Redis; the arithmetic for many. `make soak` writes the figures of
-this page anew; those below are of a machine with {cores} cores that had other work to do.
+What one machine can carry, when several machines need Redis, and how to calculate for many. `make soak` measures the figures
+on this page again; those below come from a machine with {cores} cores that had other work to do.
 
 ## Two minutes under faults
 
-All faces at once, each with {workers} workers, against an upstream that refuses formats, ignores them, and gives one
-call in five a fault: a 503, a 429, a reply cut in the middle, a connection closed without a word, a late answer. The
-memo's files are removed every {forget:.0f} seconds while they are in use, and refusals expire after 5 seconds, so that they
-are learned and tried again all the time. Each call carries a marker of its own, which its answer must bring back; the
-upstream counts how often it answered each.
+Every way of using structguard runs at once, each with {workers} workers, against an upstream that refuses or ignores formats
+and disturbs one call in five: a 503, a 429, a reply that breaks off, a closed connection, a late answer. The memo's files are
+deleted every {forget:.0f} seconds while they are in use, and refusals expire after 5 seconds, so that they are learned and tried
+again all the time. Each call carries its own marker, which the answer has to return; the upstream counts how often it answered
+each.
 
 ![Memory, file handles and latency during the soak](img/soak.svg)
 
@@ -28,28 +28,28 @@ upstream counts how often it answered each.
 |---|--:|
 | seconds | {seconds:.0f} |
 | calls | {calls} |
-| answered with their own marker | {right} |
-| errors that a cut stream explains | {told} |
-| **lost**: no answer, another's, or an error out of nothing | **{lost}** |
+| answered, with their own marker | {right} |
+| errors because a stream broke off | {told} |
+| **lost**: no answer, another call's answer, or an unexplained error | **{lost}** |
 | **doubled**: answered more than once | **{doubled}** |
 | requests that reached the upstream | {requests} |
 | refused formats among them | {refused} |
-| faults given | {faults} |
-| memory of the process with all faces, after warming up and at the end | {faces} |
+| faults caused by the upstream | {faults} |
+| memory of the process under test, after warming up and at the end | {faces} |
 | memory of the gateway | {gateway} |
-| file handles, most at once: faces, gateway | {handles} |
+| most open file handles: process under test, gateway | {handles} |
 
 {by_face}
 
-What the process with the faces still gains is the JSON parser's own cache of short strings, as every marker is a new
-one: it holds 16,384 of them and grows no further. Where the answers repeat, memory stands still.
+The process still grows a little because the JSON parser caches short strings and every marker is a new one: that cache holds
+16,384 strings and grows no further. If answers repeat, memory stays constant.
 
-A stream that breaks after its first event is never sent again: its error is the caller's, and the only one there is.
-Every other fault is met below: by the SDK's own retries, by the providers', by the chain's next link.
+A stream that breaks off after its first event is never sent again; that error reaches the caller, and it is the only kind that
+does. All other faults are handled by the retries of the SDK or the provider, or by the next link of the chain.
 
 ## One machine
 
-| one request | CPU, µs, the least of eight rounds |
+| one request | CPU, µs (lowest of eight rounds) |
 |---|--:|
 {costs}
 
@@ -57,29 +57,29 @@ Every other fault is met below: by the SDK's own retries, by the providers', by 
 
 ## Many machines, and when Redis is worth it
 
-The gateway keeps three things: refusals (the memo), stored responses (the store), and connections. Any proxy may send
+The gateway keeps three things: refusals (the memo), stored responses (the store), and connections. A proxy in front may send
 any request to any host.
 
 | you have | memo | store |
 |---|---|---|
 | one process | `memory:` or `disk:` | `memory:` |
 | one machine, several processes | `disk:` (the default): all of them share it | `disk:PATH` |
-| several machines, `previous_response_id` in use | `redis://` | `redis://`: the next turn may reach another host |
-| several machines, everything with `store: false` | either | `memory:` |
-| hosts that come and go, or a disk that does not stay | `redis://` | `redis://` |
+| several machines, with `previous_response_id` | `redis://` | `redis://`: the next turn may go to another host |
+| several machines, always with `store: false` | either | `memory:` |
+| short-lived hosts, or no persistent disk | `redis://` | `redis://` |
 
-Without Redis every host learns by itself: with *M* models that refuse, *H* hosts and an expiry of a day, that is
-*H · M* refused requests a day, instead of *M*. Fifty hosts and twenty such models are 1,000 requests a day, or one in
-86 seconds: a disk each is enough. It is another matter where hosts are short-lived: a container that lives for ten
-minutes learns 144 times a day, and fifty of them at any time are 144,000 refused requests.
+Without Redis, every host learns on its own: with *M* models that refuse, *H* hosts and an expiry of a day, there are *H · M*
+refused requests a day instead of *M*. Fifty hosts and twenty such models make 1,000 requests a day, or one every 86 seconds: a
+disk per host is enough. Short-lived hosts are different: containers that live for ten minutes learn 144 times a day, and fifty
+of them cause 144,000 refused requests a day.
 
-What Redis has to bear is small. A process asks it for others' writes at most once a second, with one GET, and only
-while calls are made: *H* hosts with *W* workers are *H · W* GETs a second (50 · 8: 400). It writes when a refusal is
-learned, renewed or forgotten, and one lease for each expiry. An entry is about 600 bytes; 10,000 are kept at most.
-When it is away, calls go on with what each process knows.
+The load on Redis is small. A process asks it for the writes of others at most once a second, with one GET, and only while calls
+are made: *H* hosts with *W* workers make *H · W* GETs a second (50 · 8 = 400). A process writes when a refusal is learned,
+renewed or forgotten, and takes one lease per expiry. An entry has about 600 bytes; at most 10,000 are kept. If Redis is down,
+calls continue with what each process knows.
 
-How many hosts: with *R* calls a second at the peak, *L* seconds an answer takes, *c* µs of CPU a request and *n* requests at
-once that a worker may have (`limits.concurrent`, 1000),
+To calculate the number of hosts from *R* calls a second at the peak, *L* seconds per answer, *c* µs of CPU per request and *n*
+concurrent requests per worker (`limits.concurrent`, 1000):
 
 ```
 workers ≥ max( R · c / 1,000,000 / 0.6 ,   R · L / n )
@@ -87,12 +87,13 @@ memory  ≈ workers · {base:.0f} MB + R · L · {kilobytes:.0f} KB
 handles ≈ R · L · 2   (raise the limit of open files to match)
 ```
 
-0.6 leaves room for garbage collection, log lines and a host that is gone. An example: 2,000 calls a second that take
-8 seconds are 16,000 requests at once. At {middle:.0f} µs that is {by_cpu:.1f} workers by CPU and 16 by `limits.concurrent`: four hosts of
-four cores, {example:.1f} GB of memory in all, 32,000 handles. Waiting is what costs, not work.
+The factor 0.6 leaves room for garbage collection, logging and the loss of a host. Example: 2,000 calls a second that take 8
+seconds each are 16,000 concurrent requests. At {middle:.0f} µs per request, that takes {by_cpu:.1f} workers by CPU and 16 by
+`limits.concurrent`: four hosts with four cores each, {example:.1f} GB of memory in all, 32,000 handles. Waiting determines the
+size, not CPU.
 
-In your own process nothing changes with the number of hosts: `wrap`, `guarded` and `protect` keep the memo and no
-connection of their own. Give the memo a Redis address under the rule above.
+If you use structguard inside your own processes, nothing else depends on the number of hosts: `wrap`, `guarded` and `protect`
+keep the memo and no connections of their own. Use Redis for the memo by the same rule as above.
 """
 
 
