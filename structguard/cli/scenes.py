@@ -9,28 +9,25 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self
 
 from structguard.cli.console import shorten
+from structguard.cli.demo_calls import (
+    CITY,
+    ask,
+    city_type,
+    create,
+    in_another_process,
+    open_client,
+    remembered,
+)
 from structguard.testing import Asked, RefusingEndpoint
 
 if TYPE_CHECKING:
-    from openai import OpenAI
-    from openai.types.shared_params import ResponseFormatJSONSchema
-    from pydantic import BaseModel
-
     from structguard.flow import Info
-
-CITY: dict[str, object] = {"name": "Lisbon", "country": "Portugal", "population": 545_796}
-QUESTION = "Which city lies at the mouth of the Tagus?"
-_KEY = "not-a-real-key"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +76,8 @@ class _Stage:
 
         self.endpoint = endpoint
         self.memo = memo
-        self.plain = _client(endpoint.base_url)
-        self.guarded = structguard.wrap(_client(endpoint.base_url), memo=memo)
+        self.plain = open_client(endpoint.base_url)
+        self.guarded = structguard.wrap(open_client(endpoint.base_url), memo=memo)
         self.warnings: list[str] = []
 
     def __enter__(self) -> Self:
@@ -144,7 +141,7 @@ def _again(stage: _Stage) -> Scene:
         call="the same two lines, in a new Python process",
     )
     first_request = len(stage.endpoint.requests)
-    result = _in_another_process(stage.endpoint.base_url, stage.memo)
+    result = in_another_process(stage.endpoint.base_url, stage.memo)
     scene.wire = [_exchange(request) for request in stage.endpoint.requests[first_request:]]
     scene.value, scene.error = result.get("value"), result.get("error")
     scene.source = result.get("source")
@@ -175,7 +172,7 @@ def _schema(stage: _Stage) -> Scene:
         " schema is remembered, and the warning says what strict mode requires.",
         call='client.chat.completions.create(model="vendor/strict", …, response_format=…)',
     )
-    schema = _city().model_json_schema()
+    schema = city_type().model_json_schema()
     stage.act(scene, lambda: create(stage.guarded, "vendor/strict", schema))
     scene.as_expected = len(scene.wire) == 2 and _is_city(scene)
     return scene
@@ -189,100 +186,14 @@ def _fitting(stage: _Stage) -> Scene:
         says="Nothing is remembered about this one: it is sent, and the endpoint enforces it.",
         call="schema = structguard.schema.strictify(schema).schema   # and the same call again",
     )
-    schema = dict(strictify(_city().model_json_schema()).schema)
+    schema = dict(strictify(city_type().model_json_schema()).schema)
     stage.act(scene, lambda: create(stage.guarded, "vendor/strict", schema))
     scene.as_expected = len(scene.wire) == 1 and scene.enforced is True and _is_city(scene)
     return scene
 
 
-def _client(base_url: str) -> OpenAI:
-    from openai import DefaultHttpxClient, OpenAI  # noqa: PLC0415  a second; --help need not pay it
-
-    direct = DefaultHttpxClient(trust_env=False)  # a proxy of the environment is not for loopback
-    return OpenAI(base_url=base_url, api_key=_KEY, max_retries=0, http_client=direct)
-
-
-def ask(client: OpenAI, model: str) -> str:
-    """The call of the demo: a question, a Pydantic model, the parsed object."""
-    answer = client.chat.completions.parse(
-        model=model, messages=[{"role": "user", "content": QUESTION}], response_format=_city()
-    )
-    return repr(answer.choices[0].message.parsed)
-
-
-def create(client: OpenAI, model: str, schema: dict[str, object]) -> str:
-    """The same with a JSON Schema; the text of the answer."""
-    response_format: ResponseFormatJSONSchema = {
-        "type": "json_schema",
-        "json_schema": {"name": "city", "strict": True, "schema": schema},
-    }
-    answer = client.chat.completions.create(
-        model=model,
-        messages=[{"role": "user", "content": QUESTION}],
-        response_format=response_format,
-    )
-    return str(answer.choices[0].message.content)
-
-
-def _city() -> type[BaseModel]:
-    from pydantic import create_model  # noqa: PLC0415  comes with the SDK
-
-    return create_model("City", name=(str, ...), country=(str, ...), population=(int, ...))
-
-
 def _is_city(scene: Scene) -> bool:
     return scene.value is not None and all(str(part) in scene.value for part in CITY.values())
-
-
-def remembered(memo: str) -> list[str]:
-    """The memo's entries in words."""
-    from structguard.memo import open_memo  # noqa: PLC0415
-
-    return [
-        f"{entry.provider} {entry.model} {entry.verdict} {entry.format} ({entry.scope}), rule"
-        f" {entry.rule}, until {_when(entry.expires)}"
-        for entry in open_memo(memo).entries()
-    ]
-
-
-def _when(wall: float | None) -> str:
-    return "no expiry" if wall is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(wall))
-
-
-def another_process(base_url: str, memo: str) -> None:
-    """What the second process runs: the guarded call, told as one line of JSON."""
-    import structguard  # noqa: PLC0415
-
-    result: dict[str, object] = {"pid": os.getpid()}
-    client = structguard.wrap(_client(base_url), memo=memo)
-    with client, structguard.watch() as infos:
-        try:
-            result["value"] = ask(client, "vendor/refuse404")
-        except Exception as error:  # noqa: BLE001  told to the other process, which judges it
-            result["error"] = f"{type(error).__name__}: {error}"
-    result["source"] = infos[-1].source if infos else None
-    print(json.dumps(result))
-
-
-def _in_another_process(base_url: str, memo: str) -> dict[str, str | None]:
-    import structguard  # noqa: PLC0415
-
-    home = str(Path(structguard.__file__).parents[1])
-    path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
-    script = (
-        "import sys; from structguard.cli.scenes import another_process as go; go(*sys.argv[1:])"
-    )
-    run = subprocess.run(  # noqa: S603  our own interpreter and our own code
-        [sys.executable, "-c", script, base_url, memo],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, "PYTHONPATH": path},
-    )
-    if run.returncode:
-        return {"error": shorten(run.stderr, 400)}
-    return cast("dict[str, str | None]", json.loads(run.stdout.splitlines()[-1]))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from structguard.cli import demo, main, scenes
+from structguard.cli import demo, demo_calls, main, scenes
 from structguard.testing import RefusingEndpoint
 
 
@@ -109,21 +109,21 @@ def test_what_goes_wrong_is_said_and_is_exit_code_1(
 def test_a_second_process_that_fails_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    told = scenes._in_another_process("http://127.0.0.1:9/v1", f"disk:{tmp_path}")
+    told = demo_calls.in_another_process("http://127.0.0.1:9/v1", f"disk:{tmp_path}")
     assert (told["error"] or "").startswith("APIConnectionError")
     monkeypatch.setenv("PYTHONHOME", str(tmp_path))
-    assert scenes._in_another_process("http://127.0.0.1:9/v1", "disk:")["error"]
+    assert demo_calls.in_another_process("http://127.0.0.1:9/v1", "disk:")["error"]
 
 
 def test_what_the_second_process_does_is_told_as_json(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    with RefusingEndpoint(value=scenes.CITY) as endpoint:
-        scenes.another_process(endpoint.base_url, f"disk:{tmp_path}")
+    with RefusingEndpoint(value=demo_calls.CITY) as endpoint:
+        demo_calls.another_process(endpoint.base_url, f"disk:{tmp_path}")
     told = json.loads(capsys.readouterr().out)
     assert told["value"].startswith("City(")
     assert told["source"] == "fenced"
-    scenes.another_process("http://127.0.0.1:9/v1", "memory:")
+    demo_calls.another_process("http://127.0.0.1:9/v1", "memory:")
     assert "APIConnectionError" in json.loads(capsys.readouterr().out)["error"]
 
 

@@ -6,6 +6,7 @@ from tests.vacuity.mutation import Mutation
 
 REPLY = "structguard/clients/openai_reply.py"
 SDK = "structguard/clients/openai_sdk.py"
+CALL = "structguard/clients/openai_call.py"
 FUNCTION = "structguard/clients/function.py"
 FUNCTION_CALL = "structguard/clients/function_call.py"
 DEGRADE = "structguard/layers/degrade.py"
@@ -60,7 +61,7 @@ MUTATIONS = [
     ),
     one(
         "wrap guards a format of the operator's own",
-        SDK,
+        CALL,
         "guardable = has_format(body, api) and not (extra and names_format(extra))",
         "guardable = has_format(body, api)",
         WRAP,
@@ -76,7 +77,7 @@ MUTATIONS = [
     ),
     one(
         "wrap changes the caller's options",
-        SDK,
+        CALL,
         "        options = self.options.model_copy()",
         "        options = self.options",
         WRAP,
@@ -84,7 +85,7 @@ MUTATIONS = [
     ),
     one(
         "wrap sends the second request as the first",
-        SDK,
+        CALL,
         '"json_data": dict(effect.call.body), ',
         "",
         WRAP,
@@ -132,7 +133,7 @@ MUTATIONS = [
     ),
     one(
         "the beta namespace is not guarded",
-        SDK,
+        CALL,
         'options.url.partition("?")[0]',
         "options.url",
         WRAP,
@@ -190,7 +191,7 @@ MUTATIONS = [
     ),
     one(
         "modes that only look heal",
-        SDK,
+        CALL,
         'return self.guard.policy.mode == "guard"',
         "return True",
         WRAP_FAULTS,
