@@ -71,7 +71,9 @@ class Guard:
         self.policy: Policy = _checked_policy(policy)
         self.observer: Observer = log_events if observer is None else Careful(observer)
         self.clock = clock
-        self.memo: Memo = open_memo(memo, observer=self.observer, clock=clock, wall=wall)
+        self.memo: Memo = open_memo(memo, clock=clock, wall=wall)
+        if self.memo is not memo:  # a memo that was handed in has its own observer
+            self.memo.add_observer(self.observer, keep=False)  # it may outlive this guard
 
     @property
     def _shared(self) -> _Shared:

@@ -33,7 +33,10 @@ _ADDRESSES: Mapping[Api, re.Pattern[str]] = {
     "generate_content": re.compile("(?P<base>.*)/[^/]+/(?P<model>[^/]+):[a-zA-Z]+"),
 }
 _STREAMED = (":streamGenerateContent", "/converse-stream")  # the others say it in the body
-_SIGNING = frozenset((b"x-amz-content-sha256", b"content-digest", b"content-md5", b"signature"))
+_SIGNING = frozenset(
+    (b"x-amz-content-sha256", b"content-digest", b"repr-digest", b"digest", b"content-md5",
+     b"signature")
+)  # fmt: skip
 _BODY_HEADERS = ("content-length", "transfer-encoding")
 _PHASES = ("connect", "read", "write", "pool")
 

@@ -70,9 +70,13 @@ class Memo:
         """The URL it was opened by; `memory:` once its store has failed."""
         return self._shared.name
 
-    def add_observer(self, observer: Observer) -> None:
-        """Let one more observer hear of trouble with the store."""
-        self._shared.add_observer(observer)
+    def add_observer(self, observer: Observer, *, keep: bool = True) -> None:
+        """
+        Let one more observer hear of trouble with the store.
+
+        `keep` False: only for as long as somebody else holds it.
+        """
+        self._shared.add_observer(observer, keep=keep)
 
     def look(self, call: Call, verdict: Verdict = "refused") -> Entry | None:
         """

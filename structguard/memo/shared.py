@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from structguard.events import MemoTrouble, Observer
 from structguard.memo.entry import Entry, Slot
+from structguard.memo.observers import Observers
 from structguard.memo.store import MAX_LEASE, MemoryStore, Store, StoreFailure
 from structguard.memo.view import View
 from structguard.service import Clock
@@ -37,7 +38,7 @@ class SharedView:
     ) -> None:
         self.view: View = View(limit=limit, schemas=MAX_SCHEMAS)
         self._store = store
-        self._observers = [observer]
+        self._observers = Observers(observer)
         self._clock = clock
         self._wall = wall
         self._unread = store.blocking
@@ -63,10 +64,9 @@ class SharedView:
         """Whether anything here may wait."""
         return self._store.blocking
 
-    def add_observer(self, observer: Observer) -> None:
+    def add_observer(self, observer: Observer, *, keep: bool) -> None:
         """Let one more observer hear of trouble with the store."""
-        if observer not in self._observers:
-            self._observers.append(observer)
+        self._observers.add(observer, keep=keep)
 
     def due(self, entry: Entry) -> bool:
         """Whether an entry has expired, or comes from a future that the clock took back."""
@@ -187,15 +187,14 @@ class SharedView:
         if failure.reason in self._reported:
             return
         self._reported.add(failure.reason)
-        for observer in self._observers:
-            observer(
-                MemoTrouble(
-                    store=name,
-                    reason=failure.reason,
-                    moved_to=failure.moved_to,
-                    benign=failure.benign,
-                )
+        self._observers.tell(
+            MemoTrouble(
+                store=name,
+                reason=failure.reason,
+                moved_to=failure.moved_to,
+                benign=failure.benign,
             )
+        )
 
     def _read(self, stamp: object) -> None:
         try:

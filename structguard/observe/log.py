@@ -16,7 +16,7 @@ import structguard.events as ev
 _log = logging.getLogger("structguard")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Careful:
     """An observer whose own fault is logged: no call fails by being watched."""
 

@@ -450,6 +450,8 @@ def test_an_unsigned_converse_call_is_rescued(client: httpx2.Client, vendor: Ven
         {"authorization": "AWS4-HMAC-SHA256 Credential=…".encode()},
         {"x-amz-content-sha256": "00"},
         {"content-digest": "sha-256=:00:"},
+        {"digest": "sha-256=00"},
+        {"repr-digest": "sha-256=:00:"},
     ],
 )
 def test_a_signed_request_is_never_changed_its_refusal_only_told(

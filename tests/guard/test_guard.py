@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import time
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,3 +103,29 @@ def test_watching_nests_and_ends() -> None:
 def test_a_policy_says_what_is_wrong_with_it(options: dict[str, object], what: str) -> None:
     with pytest.raises((ValueError, TypeError), match=what):
         sg.Policy(**options)  # type: ignore[arg-type]
+
+
+def test_a_memo_that_many_open_keeps_nobody_s_observer(tmp_path: Path) -> None:
+    """A client wrapped for each request would leave one behind each time."""
+    (tmp_path / "store").write_text("in the way")
+    seen: list[str] = []
+
+    def named(name: str) -> Callable[[object], None]:
+        return lambda event: seen.append(f"{name}: {type(event).__name__}")
+
+    url = f"disk:{tmp_path}/store"
+    lasting, gone = (
+        sg.Guard(memo=url, observer=named("lasting")),
+        sg.Guard(url, observer=named("gone")),
+    )
+    assert lasting.memo is gone.memo
+    wrapped = sg.Guard(url, observer=named("wrapped")).guarded("p")(
+        lambda model, response_format: 0
+    )
+    kept = weakref.ref(gone.observer)
+    del gone
+    gc.collect()
+    assert kept() is None
+    lasting.memo.refresh()
+    assert sorted(seen) == ["lasting: MemoTrouble", "wrapped: MemoTrouble"]
+    del wrapped

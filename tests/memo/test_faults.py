@@ -334,6 +334,22 @@ def test_trouble_is_told_to_every_observer_once(place: Path, recorder: EventReco
     assert len(recorder.events) == len(second.events) == 1
 
 
+def test_an_observer_that_raises_fails_no_call(
+    place: Path, caplog: pytest.LogCaptureFixture, recorder: EventRecorder
+) -> None:
+    def raises(_: object) -> None:
+        raise ValueError("its own fault")
+
+    memo = Memo(DiskStore(place), observer=raises)
+    memo.add_observer(recorder)
+    memo.remember(entry())
+    overwrite(place)
+    memo.refresh()
+    assert memo.remember(entry()) is False
+    assert len(recorder.events) == 1, "the others hear of it all the same"
+    assert "an observer failed on MemoTrouble" in caplog.text
+
+
 def test_an_expired_entry_is_renewed_in_memory_when_the_store_is_gone(
     disk: Memo, place: Path, wall: ManualClock
 ) -> None:

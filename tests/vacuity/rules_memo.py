@@ -300,6 +300,20 @@ MUTATIONS: list[Mutation] = [
         "test_memo.py::test_what_was_added_by_its_base_url_is_forgotten_by_it",
     ),
     _rule(
+        "an-observer-that-raises-fails-no-call",
+        "observers",
+        "            except Exception:",
+        "            except ZeroDivisionError:",
+        "test_faults.py::test_an_observer_that_raises_fails_no_call",
+    ),
+    Mutation(
+        "memo-keeps-the-observers-of-guards-that-are-gone",
+        "structguard/guard.py",
+        "keep=False",
+        "keep=True",
+        ("tests/guard/test_guard.py", "-k", "keeps_nobody"),
+    ),
+    _rule(
         "a-child-reads-anew",
         "shared",
         "        self._unread = self._store.blocking\n        self._saved = {}",
