@@ -231,6 +231,8 @@ def _odd_number(cursor: Cursor, word: str, start: int) -> object:
             cursor.note("number spelling", start)
             cursor.quoted += 1
             return to_number(plain, start)
+    if '\\"' in word:
+        raise GiveUp("escaped quotes in words without quotes", start)
     if cursor.top.key is not None and word == cursor.top.key:
         raise GiveUp("a variable of the key's name", start)
     cursor.note("missing quotes", start)

@@ -156,6 +156,8 @@ def _refused_in_prose(candidate: Candidate, text: str) -> str | None:
     """Why brackets inside a sentence are no value."""
     if _is_index(candidate, text):
         return INDEX
+    if candidate.repairs and candidate.repairs[0] == ("missing start quote", candidate.span[0] + 1):
+        return None if _stands_out(candidate, text) else "a bracket inside a string"
     if candidate.value in ({}, []):
         return _refused_empty(candidate, text)
     if candidate.guessed and not _stands_out(candidate, text):

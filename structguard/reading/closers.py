@@ -12,7 +12,7 @@ from structguard.reading.cursor import MISSING, Cursor, Frame
 from structguard.reading.lookahead import CLOSERS, SURPLUS, closer_run, skip
 from structguard.types import as_mapping
 
-_NEXT_OBJECT = re.compile(r"\s{0,200},\s{0,200}\{\s{0,200}[\"']([^\"'\n]{1,80})[\"']")
+_NEXT_OBJECT = re.compile(r"\s{0,200}[,\uff0c]\s{0,200}\{\s{0,200}[\"']([^\"'\n]{1,80})[\"']")
 
 
 def finish_value(cursor: Cursor, value: object) -> None:

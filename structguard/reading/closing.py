@@ -69,7 +69,7 @@ _WORDS_IN_TEXT = re.compile(
 )
 _BARE_ITEM = re.compile(r"[^\W\d][\w .-]{0,40}(?:,\s{0,40}[\"'`]|\])")
 _KEY_ALONE = re.compile(r"(?P<q>[\"'])(?P<a>[^\"'\n:,{}\[\]\\]{1,80})(?P=q)\s{0,10}")
-_ARRAY_VALUE = re.compile(rf"[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
+_ARRAY_VALUE = re.compile(rf"\\(?=\")|[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
 
 
 def closes_key(cursor: Cursor, after: int) -> bool:
@@ -170,7 +170,7 @@ def _comma_missing(cursor: Cursor, after: int, position: int, *, inner: bool) ->
     key = BARE_KEY.match(text, position, end) if newline else None
     if key is None or top.bare:
         return key is not None
-    return key.group("a") in cursor.known if cursor.known else not inner
+    return key.group("a") in cursor.named if cursor.named else not inner
 
 
 def _after_comma(cursor: Cursor, position: int, after: int, *, inner: bool) -> bool:
@@ -183,11 +183,11 @@ def _after_comma(cursor: Cursor, position: int, after: int, *, inner: bool) -> b
         position = skip(text, position + 1, end)
     if position >= end or text[position] in "}]" or ELLIPSIS.match(text, position):
         return True
-    if inner and cursor.known and _is_pair_in_text(cursor, position):
+    if inner and cursor.named and _is_pair_in_text(cursor, position):
         return False
     if top.members is None:
         return _starts_item(cursor, position, after, inner=inner)
-    return _starts_member(cursor, after, position)
+    return _starts_member(cursor, after, position, inner=inner)
 
 
 def _starts_item(cursor: Cursor, position: int, after: int, *, inner: bool) -> bool:
@@ -197,27 +197,31 @@ def _starts_item(cursor: Cursor, position: int, after: int, *, inner: bool) -> b
         return False
     if _starts_value(cursor, position):
         return True
-    if inner or text[after - 2].isdigit():
+    if inner or (text[after - 2].isdigit() and "\n" not in text[after:position]):
         return False
-    return lost_start(cursor, position) or _BARE_ITEM.match(text, position, end) is not None
+    return (
+        lost_start(cursor, position)
+        or LINE_REST.match(text, position, end) is not None
+        or _BARE_ITEM.match(text, position, end) is not None
+    )
 
 
 def _is_pair_in_text(cursor: Cursor, position: int) -> bool:
     """A key that the schema does not name, with a string that no structure follows."""
     pair = _PAIR_IN_TEXT.match(cursor.text, position, cursor.end)
-    return pair is not None and pair.group("a") not in cursor.known
+    return pair is not None and pair.group("a") not in cursor.named
 
 
-def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:
+def _starts_member(cursor: Cursor, comma: int, position: int, *, inner: bool) -> bool:
     """Whether a key with its colon stands here, or the next object of a list whose } is lost."""
     text, end = cursor.text, cursor.end
     if QUOTED_KEY.match(text, position, end):
         return True
     odd = ODD_KEY.match(text, position, end)
-    if odd is not None and (not cursor.known or odd.group("a").strip("\"'") in cursor.known):
+    if odd is not None and (not cursor.named or odd.group("a").strip("\"'") in cursor.named):
         return True
     if text[position] in QUOTES:
-        return _dangles(cursor, position) or _is_faulty_key(cursor, comma, position)
+        return _dangles(cursor, position) or _is_faulty_key(cursor, comma, position, inner=inner)
     if text[position] == "{":
         return len(cursor.stack) > 1 and cursor.stack[-2].members is None
     if NUMBER_KEY.match(text, position, end) or JUNK_BEFORE_KEY.match(text, position, end):
@@ -225,7 +229,7 @@ def _starts_member(cursor: Cursor, comma: int, position: int) -> bool:
     return _bare_member(cursor, comma, position)
 
 
-def _is_faulty_key(cursor: Cursor, comma: int, position: int) -> bool:
+def _is_faulty_key(cursor: Cursor, comma: int, position: int, *, inner: bool) -> bool:
     """A key without its colon or its end quote: one of the schema, or on a line of its own."""
     text, end = cursor.text, cursor.end
     key = _KEY_ALONE.match(text, position, end)
@@ -233,6 +237,8 @@ def _is_faulty_key(cursor: Cursor, comma: int, position: int) -> bool:
     if key is not None and not lost_colon(text, key.end(), end):
         key = None
     found = key or endless
+    if found is not None and not inner and not cursor.named:
+        return True  # the object's own keys are not known, and nothing tells of quotes inside
     return found is not None and (found.group("a") in cursor.known or "\n" in text[comma:position])
 
 
@@ -258,11 +264,16 @@ def lost_start(cursor: Cursor, position: int) -> bool:
     text, end = cursor.text, cursor.end
     if cursor.top.members is not None:
         found = MEMBER_REST.match(text, position, end)
-    elif "\n" in blank_before(text, position):
+    elif "\n" in blank_before(text, position) or _is_behind_string(cursor):
         found = LINE_REST.match(text, position, end)
     else:
         found = ITEM_REST.match(text, position, end)
     return found is not None and NUMBER.fullmatch(found.group("a")) is None
+
+
+def _is_behind_string(cursor: Cursor) -> bool:
+    """Whether the item before was a quoted string: then commas belong to this one, up to its quote."""
+    return isinstance(cursor.top.last, str) and not cursor.last_bare and not cursor.top.bare
 
 
 def _starts_value(cursor: Cursor, position: int) -> bool:

@@ -44,6 +44,7 @@ class Frame:
     items: list[object] = field(default_factory=list[object])
     key: str | None = None
     bare: bool = False  # its keys are unquoted
+    foreign: bool = False  # it has a key that the schema does not name: a map, or more than asked
     implied: bool = False  # an object whose brace was not there
     called: bool = False  # (value) or name(value): stands for the value
     named: bool = False  # name(…): with several values it stands for nothing JSON has
@@ -132,6 +133,16 @@ class Cursor:
                 named=named,
             )
         )
+
+    def begin_member(self, key: str) -> None:
+        """A key was read: its value comes next."""
+        self.top.key = key
+        self.top.foreign = self.top.foreign or key not in self.known
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The only keys the innermost object may have; empty where that is not known."""
+        return frozenset() if self.top.foreign else self.known
 
     @property
     def top(self) -> Frame:

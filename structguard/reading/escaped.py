@@ -13,6 +13,8 @@ from typing import Final
 ESCAPED = re.compile(r"[{\[](?:\s|\\[nrt]|[{\[]){0,40}(?:[A-Za-z_]\w{0,40}\s?:\s?)?\\\"")
 # The text of a string literal in single quotes, whose line ends are escapes: '{\\n  "key": 1\\n}'.
 LITERAL = re.compile(r"[{\[][{\[ ]{0,9}\\n(?:\s|\\[nrt]|[{\[]){0,40}[\"{\[]")
+IN_VALUE = re.compile(r"[,\[]\s{0,20}[\"']\Z")  # the value would be an item of a list of strings
+PLAIN_QUOTE = re.compile(r"(?<!\\)\"")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r"}
 

@@ -12,7 +12,7 @@ from typing import Literal
 from structguard.errors import Attempt
 from structguard.reading.choose import why_lost
 from structguard.reading.finding import Job, decided, weighed
-from structguard.reading.scan import Found
+from structguard.reading.found import Found
 from structguard.reading.strict import NotStrict, strict
 from structguard.reading.values import Candidate
 

@@ -16,11 +16,12 @@ from typing import Final
 from structguard.errors import Attempt
 from structguard.reading.choose import Choice, choose, never_kept
 from structguard.reading.cut import cut_json
+from structguard.reading.found import Found
 from structguard.reading.harmony import Region, regions
 from structguard.reading.latex import restore_latex
 from structguard.reading.lost import lost_braces
 from structguard.reading.markup import markup_candidates
-from structguard.reading.scan import Found, Scanner
+from structguard.reading.scan import Scanner
 from structguard.reading.shapes import block_text
 from structguard.reading.strict import NotStrict
 from structguard.reading.target import Target

@@ -40,6 +40,8 @@ def as_it_is(candidate: Candidate, target: Target, *, coerce: bool) -> Candidate
     if builds(candidate.value, target):
         return candidate
     value, coercions = convert(candidate.value, target, coerce=coerce)
+    if candidate.part and any(path == () for path, _, _ in coercions):
+        return None  # what is left of a list is not the list
     if coercions and builds(value, target):
         return replace(candidate, value=value, coercions=[*candidate.coercions, *coercions])
     return None

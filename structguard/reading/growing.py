@@ -53,6 +53,7 @@ class Growing:
     scalar: object = None  # a number or literal that waits for what follows it
     held: str = ""  # a piece that cannot be decoded before more has come
     root: object = _NOT_YET
+    limited: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
     seen: dict[tuple[int, str | int], list[Schema]] = field(
         default_factory=dict[tuple[int, str | int], list[Schema]]
     )
@@ -113,6 +114,15 @@ class Growing:
             raise Stop
         return alternatives
 
+    def names_of(self, alternatives: list[Schema] | None) -> tuple[str, ...]:
+        """The only strings that may stand at a place, looked up once."""
+        if alternatives is None:
+            return ()
+        names = self.limited.get(id(alternatives))
+        if names is None:
+            names = self.limited[id(alternatives)] = only_names(alternatives)
+        return names
+
     def _alternatives(self) -> list[Schema] | None:
         if self.target is None:
             return None
@@ -143,7 +153,7 @@ def _value(state: Growing, text: str, position: int) -> int:
     if char in "{[":
         _open(state, char)
     elif char == '"':
-        state.names = only_names(state.allow("string") or [])
+        state.names = state.names_of(state.allow("string"))
         state.parts = []
         state.state = "string"
     elif char == "]" and state.stack and state.stack[-1].value == []:
@@ -269,7 +279,7 @@ def _scalar(state: Growing, text: str, position: int) -> int:
     state.scalar = scalar("".join(state.parts))
     state.allow(json_type(state.scalar))
     state.state = "ended"
-    return end
+    return _ended(state, text, end)
 
 
 def _ended(state: Growing, text: str, position: int) -> int:

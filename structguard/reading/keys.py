@@ -38,7 +38,7 @@ def quoted_key(cursor: Cursor) -> None:
         if endless is not None and text[endless.end()] not in QUOTES:
             cursor.note("missing end quote", endless.end("a"))
             cursor.quoted += 1
-            cursor.top.key = endless.group("a").rstrip()
+            cursor.begin_member(endless.group("a").rstrip())
             cursor.position = endless.end()
             return
     key = read_string(cursor, is_key=True)
@@ -67,7 +67,7 @@ def _colon(cursor: Cursor, key: str) -> None:
         cursor.cut = True
         close_all(cursor, "end of text")
         return
-    cursor.top.key = key
+    cursor.begin_member(key)
     if cursor.text[position] in COLONS:
         cursor.position = position + 1
         if _SECOND_COLON.match(cursor.text, position + 1, cursor.end):
@@ -104,4 +104,4 @@ def bare_key(cursor: Cursor) -> None:
     cursor.note("unquoted key", position)
     cursor.top.bare = True
     cursor.position = key.end()
-    cursor.top.key = name
+    cursor.begin_member(name)

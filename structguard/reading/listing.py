@@ -31,7 +31,8 @@ def listed(
     """
     What fits when the objects of the text are taken as one list, for an array or a one-array object.
 
-    A list without one that stands among them would be a lie, and so would one of drafts.
+    A list without one that stands among them would be a lie, and so would one of drafts, or one of
+    what is left of a list that could not be read.
     """
     if fitting and not all(c.coercions or c.unwrapped for c in fitting):
         return fitting
@@ -44,7 +45,11 @@ def listed(
     first, last = kept[0].span, kept[-1].span
     between = [c for c in objects if first <= c.span <= last]
     whole = _list_of(kept, place)
-    if len(kept) < len(between) or not target.validator.is_valid(whole.value):
+    if (
+        len(kept) < len(between)
+        or any(c.part for c in kept)
+        or not target.validator.is_valid(whole.value)
+    ):
         return [c for c in fitting if not isinstance(c.value, list)]
     if any(corrects(text, one.span[1], other.span[0]) for one, other in pairwise(kept)):
         return []

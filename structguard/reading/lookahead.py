@@ -88,7 +88,9 @@ NUMBER_KEY = re.compile(
 SCALAR_ITEM = re.compile(
     r"(?:-?[0-9][0-9.eE+-]{0,30}|(?:true|false|null|None|True|False)\b)\s{0,40}(?:[,\]\n]|\Z|(?<=\s)[-0-9tfnTFN])"
 )
-SURPLUS = re.compile(rf"[{SPACE}]{{0,40}},[{SPACE}]{{0,40}}[\"'][^\"'\n]{{0,80}}[\"'][ ]{{0,10}}:")
+SURPLUS = re.compile(
+    rf"[{SPACE}]{{0,40}}[,\uff0c][{SPACE}]{{0,40}}[\"'][^\"'\n]{{0,80}}[\"'][ ]{{0,10}}[:\uff1a]"
+)
 TAIL = re.compile(rf"[{SPACE}}}\])]*\Z")
 
 

@@ -13,12 +13,12 @@ from structguard.errors import ParseError, ParseReason
 from structguard.reading.choose import Choice, alternatives
 from structguard.reading.finding import Job, decided, restore, weighed
 from structguard.reading.fitting import fitted
+from structguard.reading.found import Found
 from structguard.reading.harmony import regions
 from structguard.reading.latex import latex_warning
 from structguard.reading.marks import without_reasoning
 from structguard.reading.placeholders import is_placeholder, is_schema
 from structguard.reading.readers import marker_of
-from structguard.reading.scan import Found
 from structguard.reading.strict import Late, NotStrict, encoded, strict_bytes
 from structguard.reading.target import Target
 from structguard.reading.values import ABSTAIN, NOTHING, Candidate, Parsed, Read

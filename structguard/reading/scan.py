@@ -13,12 +13,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from structguard.errors import Attempt
 from structguard.reading.beyond import runs_on
 from structguard.reading.brackets import NEVER, Brackets
 from structguard.reading.cursor import GiveUp
 from structguard.reading.cut import cut_json
-from structguard.reading.escaped import ESCAPED, LITERAL, offset_of, unescaped
+from structguard.reading.escaped import (
+    ESCAPED,
+    IN_VALUE,
+    LITERAL,
+    PLAIN_QUOTE,
+    offset_of,
+    unescaped,
+)
+from structguard.reading.found import Found
 from structguard.reading.harmony import Region
 from structguard.reading.lookahead import SPACE, SURPLUS, blank
 from structguard.reading.marks import REASONING_CLOSE, Event, next_event
@@ -40,27 +47,9 @@ _FENCED_SCALAR = re.compile(
     rf'[{SPACE}]*("(?:[^"\\\n]|\\.)*+"|-?[0-9][-+.0-9eE]*|true|false|null)[{SPACE}]*`{{2,}}'
 )
 _KEPT: Final = 200  # candidates of a scan, unless the caller asks for more
-_ATTEMPTS: Final = 50
 _TRIES_AT_CUT: Final = 3
 _FAILURE: Final = 80  # what a failing read costs beside its length
 _EFFORT: Final = 3  # times the length: what failing reads may cost together
-
-
-@dataclass(slots=True)
-class Found:
-    """What a scan found: candidates, failed reads, and why there may be none."""
-
-    candidates: list[Candidate] = field(default_factory=list[Candidate])
-    attempts: list[Attempt] = field(default_factory=list[Attempt])
-    refused: int = 0  # values that cannot be the answer and were not kept
-    reasoned: bool = False
-    too_deep: bool = False
-    over_budget: bool = False
-
-    def fail(self, source: str, start: int, end: int, why: str) -> None:
-        """Remember a read that came to nothing."""
-        if len(self.attempts) < _ATTEMPTS:
-            self.attempts.append(Attempt(source=source, span=(start, end), why=why))
 
 
 @dataclass(slots=True)
@@ -222,7 +211,7 @@ class Scanner:
 
     def _escaped(self, start: int, end: int, *, clean: bool) -> int | None:
         """A value that is escaped once too often; `clean` asks for strict JSON underneath."""
-        if self.escaped:
+        if self.escaped or IN_VALUE.search(self.text, max(0, start - 40), start):
             return None
         self.escaped = True
         plain, offsets = unescaped(self.text, start, end)
@@ -233,6 +222,8 @@ class Scanner:
         if clean and found.notes:
             return None
         stop = offset_of(offsets, found.end, start)
+        if found.notes and PLAIN_QUOTE.search(self.text, start, stop):
+            return None  # only some of its quotes are escaped
         candidate = self._repaired(start, found)
         candidate.span = (start, stop)
         notes = [(kind, offset_of(offsets, at, start)) for kind, at in found.notes]
@@ -260,6 +251,8 @@ class Scanner:
             return error.at
         if error.resume is not None:
             return max(error.resume, start + 1)
+        if error.structured:
+            self.found.broken = error.at
         if error.structured and not self.known:
             return balanced  # it was meant as JSON: a part of it is no answer
         if error.structured:
@@ -290,6 +283,8 @@ class Scanner:
 
     def _mark(self, candidate: Candidate) -> None:
         start = candidate.span[0]
+        broken = self.text[self.found.broken : start] if 0 <= self.found.broken < start else "\n\n"
+        candidate.part = "\n\n" not in broken and "```" not in broken
         opened = self.text[self.fence_end : start] if self.fence is not None else "x"
         if not opened.strip() and self.fence in _DATA_LANGUAGES:
             candidate.fenced = True

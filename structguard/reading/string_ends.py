@@ -52,7 +52,7 @@ def ended_by_key(text: Text, at: int) -> bool:
     if stripped.endswith("{"):
         _restarted(cursor, name, at)
         return False
-    if text.nested or (cursor.known and name not in cursor.known):
+    if text.nested or (cursor.named and name not in cursor.named):
         return False
     own_line = "\n" in content[len(stripped) :]
     separated = stripped.endswith(",") or _is_new_property(cursor, name)
@@ -124,7 +124,7 @@ def _end_before_key(text: Text, at: int) -> None:
     if quoted is not None:
         value, position = quoted
         text.inner = '"' in value
-    elif value.endswith('"') and before.endswith('\\"'):
+    elif value.endswith('"') and before.endswith('\\"') and value.count('"') % 2:
         value = value[:-1] + "\\"  # "C:\dir\", "next": the backslash was content
     cursor.note("missing end quote", position)
     cursor.position = position
@@ -187,18 +187,29 @@ def unclosed(text: Text) -> object:
     content = "".join(text.parts)
     raw = cursor.text[text.start : cursor.end]
     bound = _bound(raw)
-    tail = TAIL.search(raw[:bound])
-    closers = [CLOSERS[c] for c in tail.group() if c in CLOSERS] if tail else []
-    ended = bound < len(raw) or "\n" in (tail.group().rstrip() if tail else "")
-    expected = [frame.closer for frame in reversed(cursor.stack)]
-    if tail is not None and closers and ended and closers == expected:
-        return _end_at(text, tail.start(), content, raw)
+    tail = _closing_tail(raw[:bound], [frame.closer for frame in reversed(cursor.stack)])
+    if tail is not None and (bound < len(raw) or "\n" in raw[tail:]):
+        return _end_at(text, tail, content, raw)
     if bound < len(raw):
         return _end_at(text, bound, content, raw)
-    if text.inner and closers and closers == expected:
+    if text.inner and tail is not None:
         raise GiveUp("a string whose end cannot be told", text.start)
     cursor.cut = True
     return content if cursor.partial else MISSING
+
+
+def _closing_tail(raw: str, expected: list[str]) -> int | None:
+    """Where the brackets begin that close all that is open, with the blank before; None without."""
+    tail = TAIL.search(raw)
+    at = [
+        index
+        for index in range(tail.start() if tail else len(raw), len(raw))
+        if raw[index] in CLOSERS
+    ]
+    due = at[len(at) - len(expected) :] if len(at) >= len(expected) else []
+    if not due or [CLOSERS[raw[index]] for index in due] != expected:
+        return None
+    return len(raw[: due[0]].rstrip())
 
 
 def _bound(raw: str) -> int:

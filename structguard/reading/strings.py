@@ -140,6 +140,8 @@ def _read(text: Text) -> str | None:
 def _finish(text: Text) -> str:
     value = "".join(text.parts)
     cursor = text.cursor
+    if text.escaped and cursor.text[cursor.position - 2] != "\\" and value.count('"') % 2:
+        value = '"' + value  # its own opening quote is lost: what was escaped is content
     if text.doubled and value[:1] == text.quote == '"' and value.count('"') == 1:
         cursor.note("doubled quote", text.start)
         value = value[1:]

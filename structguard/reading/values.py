@@ -85,5 +85,6 @@ class Candidate:
     guessed: bool = False  # neither a quoted string nor a container of them: may be mere prose
     coercions: list[Coercion] = field(default_factory=list[Coercion])
     unwrapped: bool = False
+    part: bool = False  # it stands in a value that could not be read
     example: bool = False  # the words before it call it one
     retracted: bool = False  # the words behind it correct it, and another value follows

@@ -73,7 +73,7 @@ REASONS: Mapping[str, str] = {
     "A string that runs to the end of the text keeps all of it: brackets in it may be content (corpus row c389).": """
         jr-036 jr-040 jr-051 jr-128 jr-135 jr-138 jr-192 jr-193 jr-194 jr-195 jr-263
         jr-271 jsonrepa-071 jsonrepa-073 jsonrepa-074 jsonrepa-078 jsonrepa-082 jsonrepa-084
-        jsonrepa-088 jsonrepa-147 jsonrepa-148 jsonrepa-313 jsonrepa-314 jsonrepa-356
+        jsonrepa-088 jsonrepa-313 jsonrepa-314 jsonrepa-356
     """,
     "A bare word, number or string without brackets is prose to us; scalars in prose are the text reader's business.": """
         jr-067 jr-068 jsonrepa-033 jsonrepa-034 jsonrepa-035 jsonrepa-036 jsonrepa-037

@@ -146,6 +146,67 @@ def test_no_part_of_broken_json_is_an_answer(text: str) -> None:
         parse(text)
 
 
+TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
+MAP = {"type": "object", "properties": {"m": TEXTS, "n": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("inside", "value"),
+    [
+        ('"k": "a "b" or "c", d.", "l": "5" pipe"', {"k": 'a "b" or "c", d.', "l": '5" pipe'}),
+        ('"k": "a, "l": "b"', {"k": "a", "l": "b"}),
+        ('"k": "a", "l" "b c"', {"k": "a", "l": "b c"}),
+        ('"k": "a", "l: "b c"', {"k": "a", "l": "b c"}),
+        ('"k": "\\"a\\",\n "l": "b"', {"k": '"a"', "l": "b"}),
+    ],
+)
+def test_a_map_has_keys_the_schema_does_not_name(inside: str, value: object) -> None:
+    assert parse(f'{{"m": {{{inside}}}, "n": 1}}', MAP).value == {"m": value, "n": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('["a", b, c, and d", "e"]', ["a", "b, c, and d", "e"]),
+        ('["12",\n b, c",\n "d"]', ["12", "b, c", "d"]),
+        ('["a", \\"b\\" of it", "c"]', ["a", '"b" of it', "c"]),
+        ('["a", "print(\\"b\\")\n]\n', ["a", 'print("b")']),
+        ('["a", "{\\"b\\": [1]}\n]', ["a", '{"b": [1]}']),
+        ('["a]\n', ["a"]),
+    ],
+)
+def test_a_string_in_a_list_that_lost_a_quote_is_one_item(text: str, value: object) -> None:
+    assert parse(text, {"type": "array", "items": {"type": "string"}}).value == value
+
+
+def test_what_is_left_of_a_broken_list_is_not_the_list() -> None:
+    item = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}},
+            "required": ["n", "t"]}  # fmt: skip
+    listed = {"type": "array", "items": item}
+    crew = {"type": "object", "properties": {"crew": listed}, "required": ["crew"]}
+    one = '{"n": 1, "t": {\\"a\\": [1]}"}'
+    rest = '{"n": 2, "t": "x"}, {"n": 3, "t": "y"}'
+    for text, schema in (
+        (f'[{one}, {{"n": 2, "t": "x"}}]', listed),
+        (f"[{one}, {rest}]", listed),
+        (f'{{"crew": [{one}, {rest}]}}', crew),
+    ):
+        with pytest.raises(ParseError):
+            parse(text, schema, coerce=True)
+    assert parse(f"[{one}]\n\nAgain:\n{rest}", listed).value == [
+        {"n": 2, "t": "x"}, {"n": 3, "t": "y"},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ['"x", "{\\"a\\": [1, 2]}", "y"]', '"fix [urgent]", "then", "go"]']
+)
+def test_a_bracket_inside_a_string_is_no_list(text: str) -> None:
+    words = {"type": "array", "items": {"type": "string"}}
+    with pytest.raises(ParseError):
+        parse(text, words, coerce=True)
+
+
 def test_a_variable_of_its_keys_name_is_code_and_no_value() -> None:
     answer = {"type": "object", "properties": {"answer": {"type": "string"}}}
     assert parse('data = {"answer": word}', answer).value == {"answer": "word"}
