@@ -211,7 +211,7 @@ def why_lost(candidate: Candidate, winner: Candidate, target: Target | None, tex
 def _rank(candidate: Candidate, target: Target | None, text: str) -> tuple[bool, ...]:
     unknown = target is not None and target.unknown(candidate.value) > 0
     return (
-        not (candidate.retracted or candidate.example),
+        not (candidate.retracted or candidate.aside),
         not unknown,
         candidate.fenced,
         not candidate.unwrapped,

@@ -37,7 +37,10 @@ def listed(
     if fitting and not all(c.coercions or c.unwrapped for c in fitting):
         return fitting
     objects = [c for c in candidates if isinstance(c.value, dict) and not c.guessed]
-    objects = [c for c in objects if not c.example] or objects
+    answers = [c for c in objects if not c.aside]
+    if len(objects) > len(answers) == 1:
+        return [c for c in fitting if all(path for path, _, _ in c.coercions)]
+    objects = answers or objects
     place = _place(target) if len(objects) > 1 else None
     kept = [] if place is None else _items(objects, place, target, coerce=coerce)
     if place is None or len(kept) < 2:

@@ -23,7 +23,7 @@ _TEMPLATE = re.compile(
 )
 _SURE = re.compile(
     r"<[A-Za-z]+(?:[ _-][\w'-]+){1,8}>|<(?:string|number|integer|int|float|boolean|bool|value|text)>"
-    r"|\.\.\.|\u2026|\{\{[\w .]{1,40}\}\}",
+    r"|(?-i:<[A-Z][A-Z_ ]{1,40}>)|\.\.\.|\u2026|\{\{[\w .]{1,40}\}\}",
     re.IGNORECASE,
 )
 _MOST: Final = 200  # leaves looked at

@@ -22,16 +22,18 @@ _SENTENCE = re.compile(r"(?<!e\.g)[.!?](?:\s+|[\"')*]+\s+)(?=\S)|\n\s*\n|[\u3002
 _EXAMPLE = re.compile(
     r"\b(?:examples?|e\.\s?g\.|for instance|sample|template|placeholder|hypothetical(?:ly)?"
     r"|(?:something|would|should|will|might|could) (?:look )?(?:be )?(?:something )?like"
-    r"|in (?:this|the following) (?:format|form|shape|structure)"
+    r"|(?:must|should|needs to|has to) (?:be |look )?(?:in |like )?(?:this|the following)(?: format| form)?"
     r"|beispiel|z\.\s?b\.|exemples?|ejemplos?|exemplos?|esempio)(?!\w)"
     r"|\u4f8b\u5982|\u793a\u4f8b|\u4f8b\u5b50|\u4f8b\u3048\u3070|\u4f8b[:\uff1a]",
     re.IGNORECASE,
 )
 # What a value is called right before it: Input: {…}, my first draft was {…}, incorrect: {…}
 _LABEL = re.compile(
-    r"(?<!action )(?<!tool )\b(?:input|original|source|given|before|request|query|question|prompt|user|draft|old|previous"
-    r"|initial(?: \w+)?|incorrect|wrong|bad|invalid|eingabe|entr\u00e9e|entrada)"
-    r"(?: (?:json|text|version|answer|output|was|is))?[\s*_`\"']*[:=]?[\s*_`\"']*\Z"
+    r"(?<!action )(?<!tool )\b(?:input|original|source|request|query|question|prompt|draft|old|previous"
+    r"|initial(?: \w+)?|incorrect|wrong|bad|invalid|eingabe|entr\u00e9e|entrada"
+    r"|(?:output|response|expected|required|answer) (?:format|schema|structure))"
+    r"(?: (?:json|text|version|record|answer|output|one))?(?: (?:was|is))?[\s*_`\"']*[:=]?[\s*_`\"']*\Z"
+    r"|(?:\A|\n)[\s*_#>-]*(?:given|before|user)[\s*_]*:[\s*_]*\Z"
     r"|(?:\u8f93\u5165|\u5165\u529b|\u539f\u6587)[:\uff1a]\s*\Z",
     re.IGNORECASE,
 )
@@ -46,12 +48,22 @@ _HINTS: Final = frozenset(
 _WORD = re.compile(r"[^\W\d_]+")
 _CORRECTS = re.compile(
     r"\b(?:correct(?:ion|ed|ing)|(?:let me|i(?:'ll| will)?|to) (?:correct|fix|revise|redo|try)"
-    r"|(?:this|that) (?:is|was|isn[\u2019']t|is not) (?:wrong|incorrect|right|correct|valid)|wait|hold on|sorry"
+    r"|let me (?:re-?check|re-?consider|re-?examine|double[- ]check|try again)"
+    r"|(?:this|that)(?: is| was| isn[\u2019']t| is not|[\u2019']s) (?:wrong|incorrect|right|correct|valid)|wait|hold on|sorry"
     r"|on second thoughts?|scratch that|my mistake|i (?:made|misread|misspoke|missed|forgot)"
     r"|revised|final(?: (?:answer|version|json|output|result|response))?(?: is)?(?=\W{0,4}\Z)|actually"
-    r"|(?:edit|updated)(?=:)|oops|apolog(?:y|ies|i[sz]e)|instead|fixed(?= |:)|updated (?:json|answer|version|output|response)"
+    r"|(?:edit|updated?)(?=:)|oops|apolog(?:y|ies|i[sz]e)|instead|fixed(?= |:)|updated (?:json|answer|version|output|response)"
     r"|korrektur|korrigiert|corregid[oa]|correcci\u00f3n|corrig\u00e9e?|correction)\b"
     r"|\u66f4\u6b63|\u4fee\u6b63|\u7ea0\u6b63|\u8a02\u6b63",
+    re.IGNORECASE,
+)
+# Words of an offer: what follows stands beside the first value, not in its place.
+_OFFERS = re.compile(
+    r"\b(?:if you|prefer|would rather|alternativ\w*|optional(?:ly)?|another|could also|can also|variant)\b",
+    re.IGNORECASE,
+)
+_MANY = re.compile(
+    r"\b(?:examples|samples|templates|drafts|inputs|beispiele|exemples|ejemplos|exemplos)\b",
     re.IGNORECASE,
 )
 _DECLINES = re.compile(
@@ -76,7 +88,7 @@ def lead_of(text: str, start: int, since: int) -> str:
 
 
 def mark_examples(candidates: Sequence[Candidate], text: str) -> None:
-    """Mark the values that the words before them call an example; no words, and it is one more."""
+    """Mark the values that the words before them call an example; behind "examples", what follows too."""
     if not candidates:
         return
     end, before = 0, False
@@ -84,8 +96,12 @@ def mark_examples(candidates: Sequence[Candidate], text: str) -> None:
         start = candidate.span[0]
         words = _WORD.findall(text[max(end, start - _LEAD) : start].lower())
         if words and words != ["json"]:  # a fence alone says nothing
-            before = _may_be_called(words) and is_called_example(lead_of(text, start, end))
-        candidate.example = before
+            lead = lead_of(text, start, end) if _may_be_called(words) else ""
+            candidate.example = _EXAMPLE.search(lead) is not None
+            candidate.labelled = _LABEL.search(lead) is not None
+            before = candidate.example and _MANY.search(lead) is not None
+        else:
+            candidate.example = before
         end = max(end, candidate.span[1])
 
 
@@ -93,7 +109,7 @@ def _may_be_called(words: list[str]) -> bool:
     return not _HINTS.isdisjoint(words) or not all(map(str.isascii, words))
 
 
-def is_called_example(lead: str) -> bool:
+def calls_aside(lead: str) -> bool:
     """Whether the words that lead to a value call it an example, a draft or an input."""
     return (_EXAMPLE.search(lead) or _LABEL.search(lead)) is not None
 
@@ -102,7 +118,7 @@ def mark_retracted(fitting: Sequence[Candidate], text: str) -> None:
     """Mark the values behind which words correct them and another one follows."""
     ordered = sorted(fitting, key=lambda c: c.span)
     for index, (one, other) in enumerate(pairwise(ordered), 1):
-        if not other.example and corrects(text, one.span[1], other.span[0]):
+        if not other.aside and corrects(text, one.span[1], other.span[0]):
             for earlier in ordered[:index]:
                 earlier.retracted = True
 
@@ -111,7 +127,8 @@ def corrects(text: str, end: int, start: int) -> bool:
     """Whether the words between two values take the first one back."""
     if start <= end:
         return False
-    return _CORRECTS.search(_unfenced(text[max(end, start - 2 * _LEAD) : start])) is not None
+    between = _unfenced(text[max(end, start - 2 * _LEAD) : start])
+    return _CORRECTS.search(between) is not None and _OFFERS.search(between) is None
 
 
 def _unfenced(between: str) -> str:

@@ -16,7 +16,7 @@ from typing import Final
 from structguard.reading.growing import Growing
 from structguard.reading.marks import REASONING_CLOSE, next_event
 from structguard.reading.parser import LIMIT, parse
-from structguard.reading.said import is_called_example, lead_of
+from structguard.reading.said import calls_aside, lead_of
 from structguard.reading.target import Target
 from structguard.reading.values import Parsed
 
@@ -153,7 +153,7 @@ class PartialParser:
         if (
             stands_out is None
             or (types is not None and wanted not in types)
-            or is_called_example(lead_of(before, len(before), 0))
+            or calls_aside(lead_of(before, len(before), 0))
         ):
             self._ended = True  # what follows may stand inside of it
         else:

@@ -87,4 +87,10 @@ class Candidate:
     unwrapped: bool = False
     part: bool = False  # it stands in a value that could not be read
     example: bool = False  # the words before it call it one
+    labelled: bool = False  # … or the input, a draft, an old version
     retracted: bool = False  # the words behind it correct it, and another value follows
+
+    @property
+    def aside(self) -> bool:
+        """Whether the words before it say that it is something else than the answer."""
+        return self.example or self.labelled

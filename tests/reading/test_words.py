@@ -38,6 +38,20 @@ def test_without_words_that_correct_the_first_of_equals_is_taken(between: str) -
     assert parse(ANN + between + BOB, PERSON).value == IS_ANN
 
 
+@pytest.mark.parametrize(
+    "between",
+    ["\n\nIf you prefer the other one instead, use ", "\n\nAlternatively, the final answer is:\n"],
+)
+def test_what_is_offered_stands_beside_the_first_value(between: str) -> None:
+    assert parse(ANN + between + BOB, PERSON).value == IS_ANN
+
+
+def test_an_example_before_one_object_leaves_no_list() -> None:
+    people = {"type": "array", "items": PERSON}
+    with pytest.raises(ParseError):
+        parse(f"Example:\n{ANN}\n{BOB}", people, coerce=True)
+
+
 def test_a_corrected_object_makes_no_list_with_its_correction() -> None:
     people = {"type": "array", "items": PERSON}
     assert parse(f"{ANN}\n{BOB}", people).value == [IS_ANN, IS_BOB]
@@ -92,6 +106,7 @@ def test_the_input_of_an_action_is_no_label_of_an_input() -> None:
     [
         f"Here is an example of the JSON for your text:\n{BOB}",  # that is how some answer
         f"I'm sorry for the delay. {BOB}",
+        f"I couldn't find more in the input: {BOB}",
     ],
 )
 def test_an_example_alone_or_a_decline_alone_refuses_nothing(text: str) -> None:
