@@ -27,6 +27,7 @@ from structguard.clients.http_response import (
 )
 from structguard.clients.http_stream import EventStream, error_of
 from structguard.clients.replies import (
+    calls_or_declines,
     error_message,
     error_status,
     failure_in,
@@ -163,7 +164,9 @@ class GuardedCall:
         self.source = source
         lacks = self.policy.on_unusable == "error" and source is None
         self.unread = no_json(reply, api) if lacks else None
-        watched = self.policy.ignored_after and has_text and is_answer(reply, api)
+        # what is said before a call is no answer in prose
+        answers = has_text and is_answer(reply, api) and not calls_or_declines(reply, api)
+        watched = self.policy.ignored_after and answers
         return Sent(
             value=rewritten(same, reply) if changed else same,
             status=same.status_code,

@@ -43,6 +43,7 @@ from structguard.clients.openai_stream import (
 )
 from structguard.clients.raw_stream import abegin, begin
 from structguard.clients.replies import (
+    calls_or_declines,
     error_message,
     error_status,
     failure_in,
@@ -258,7 +259,9 @@ class Exchange:
         if self.confirm:
             self.answered = is_answer(reply, self.call.api)
         if self.watch_prose and is_answer(reply, self.call.api):
-            has_text = any(True for _ in text_slots(reply, self.call.api))
+            # what is said before a call is no answer in prose
+            answers = not calls_or_declines(reply, self.call.api)
+            has_text = answers and any(True for _ in text_slots(reply, self.call.api))
             self.prose = source is None if has_text else None
 
     def _found(self, source: str | None) -> None:

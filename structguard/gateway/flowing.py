@@ -11,15 +11,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import anyio
 
-from structguard.clients.replies import get, is_answer, items, put
-from structguard.clients.signs import gives_answer
+from structguard.clients.replies import calls_or_declines, get, items, put
 from structguard.clients.streams import StreamHealer
 from structguard.gateway.blocks import (
     ENDS,
     Blocks,
     cut,
-    is_bare,
-    is_opening,
     may_err,
     object_of,
     raw_events,
@@ -29,11 +26,9 @@ from structguard.gateway.blocks import (
 from structguard.gateway.faults import unusable
 from structguard.gateway.promoting import Silent, spoken_answer
 from structguard.gateway.turn import Served
-from structguard.gateway.unstreamed import told
-from structguard.gateway.whole import read
 from structguard.http import ExchangeFailed, Response
 from structguard.types import Api, Failure, Format
-from structguard.wire.base import BadReply, Wire
+from structguard.wire.base import BadReply
 from structguard.wire.stream import truncated
 
 _DRAIN = 0.05  # seconds granted to the end of a finished body, so that its connection can be kept
@@ -60,6 +55,10 @@ class RawStream:
         self._number = 0
         self._told = 0
         self._unusable = False
+        self._called = False
+        self._doubted: list[bytes] | None = (
+            None  # what waits until calls tell a remark from no answer
+        )
         self.bare = False  # its events lack names or numbers: they get both here
 
     def heal(self, asked: Callable[[], Format | None], *, degraded: bool) -> None:
@@ -94,7 +93,7 @@ class RawStream:
                     break
         except ExchangeFailed as error:
             fault = cut(error.failure)
-        if rest := self._rest():
+        if rest := b"".join(self._doubted or ()) + self._rest():
             yield rest
         failure = told or (None if self._blocks.ended else fault or truncated())
         if failure is not None:  # a connection that breaks after the end is no loss
@@ -128,9 +127,18 @@ class RawStream:
         while healer is not None and at < len(block) and not self._unusable:
             end = block.find(b"\n\n", at)
             end = len(block) if end < 0 else end + 2
-            made.extend(self._pieces(healer, block[at:end]))
+            pieces = list(self._pieces(healer, block[at:end]))
+            made.extend(pieces if self._doubted is None else self._waiting(self._doubted, pieces))
             at, healer = end, self._healer
         return b"".join(made if self._unusable else (*made, block[at:]))
+
+    def _waiting(self, doubted: list[bytes], pieces: list[bytes]) -> list[bytes]:
+        """What may go out while it is not sure whether the text was all that is said."""
+        doubted.extend(pieces)
+        if not self._called:
+            return []
+        self._doubted = None
+        return doubted
 
     def _pieces(self, healer: StreamHealer, raw: bytes) -> Iterator[bytes]:
         if self._is_no_text(healer, raw):
@@ -154,11 +162,11 @@ class RawStream:
         out = list(healer.feed(event))
         self.served.source = healer.source or ("json" if said else self.served.source)
         yield from (self._spoken(one) for one in said)
-        if healer.holds and healer.source is None and self._ends(event):
-            if self.strict:
-                self._unusable = True
+        self._called = self._called or self._calls(event)
+        if healer.holds and healer.source is None and not self._called:
+            self._judge(event)
+            if self._unusable:
                 return
-            self.served.read_in_vain()
         if is_text and not healer.holds:
             self._healer = None
             self.served.source = "json"
@@ -172,6 +180,14 @@ class RawStream:
                 put(one, "metadata", self.served.headers())
             yield self._spoken(one)
 
+    def _judge(self, event: object) -> None:
+        """What a text means in which no value was found, once it is known to be all that is said."""
+        if self._ends(event):
+            self._unusable = self.strict
+            self.served.read_in_vain()
+        elif self.strict and get(event, "type") == "response.output_text.done":
+            self._doubted = self._doubted or []
+
     def _promoted(
         self, healer: StreamHealer, event: dict[str, object]
     ) -> tuple[list[dict[str, object]], dict[str, object]]:
@@ -184,10 +200,17 @@ class RawStream:
         return said, event if end is None else end
 
     def _ends(self, event: object) -> bool:
-        """Whether the text that was held is whole with this event."""
+        """Whether all that is said, and called, is there with this event."""
+        return _finishes(event) if self.api == "chat" else _is_terminal(event)
+
+    def _calls(self, event: object) -> bool:
+        """Whether the event shows that text is no answer, but what stands before calls."""
         if self.api == "chat":
-            return _finishes(event)
-        return get(event, "type") == "response.output_text.done" or _is_terminal(event)
+            deltas = [get(choice, "delta") for choice in items(event, "choices")]
+            return any(get(one, "tool_calls") or get(one, "function_call") for one in deltas)
+        if get(event, "type") == "response.output_item.added":
+            return get(get(event, "item"), "type") in {"function_call", "custom_tool_call"}
+        return _is_terminal(event) and calls_or_declines(get(event, "response"), self.api)
 
     def _is_no_text(self, healer: StreamHealer, raw: bytes) -> bool:
         """Whether an event before any text, with the number it must have, need not be read."""
@@ -250,50 +273,3 @@ def _is_terminal(event: object) -> bool:
 
 def _finishes(chunk: object) -> bool:
     return any(get(choice, "finish_reason") for choice in items(chunk, "choices"))
-
-
-async def opened(response: Response, wire: Wire, *, confirm: bool) -> RawStream:
-    """
-    A stream that has begun to answer and holds no error yet; `confirm`: with a sign of an answer.
-
-    Only the events up to there are decoded.
-
-    Raises:
-        BadReply: an error in the first events, or an end without any. ExchangeFailed: it broke.
-    """
-    api: Api = "chat" if wire.API == "chat" else "responses"
-    blocks, head = Blocks(response, api), list[bytes]()
-    stream = RawStream(response, blocks, api)
-    decoder = wire.open_stream(response.headers)
-    begun = False
-    async for block in blocks:
-        head.append(block)
-        for raw in raw_events(block):
-            if is_opening(raw):
-                continue
-            begun = bool(decoder.feed(raw)) or begun
-            if confirm or not begun:
-                stream.answered = stream.answered or gives_answer(object_of(raw), api)
-                begun = begun or stream.answered
-            if decoder.done or (stream.answered if confirm else begun):
-                break
-        else:
-            continue
-        break
-    if decoder.done or not begun:
-        decoder.close()
-    _give_back(stream, blocks, b"" if begun else b"".join(head), head)
-    return stream
-
-
-def _give_back(stream: RawStream, blocks: Blocks, unread: bytes, head: list[bytes]) -> None:
-    """What was looked at goes out after all; a body that is no stream, and was read, as one."""
-    if unread.lstrip().startswith(b"{"):
-        reply = read(unread)
-        stream.answered = is_answer(reply, stream.api)
-        blocks.give(told(reply, stream.api))
-        return
-    blocks.put_back(head)
-    if stream.api == "responses":
-        named = (raw for block in head for raw in raw_events(block) if b'"type"' in raw)
-        stream.bare = is_bare(next(named, b""))

@@ -19,6 +19,7 @@ from structguard.types import (
     JsonObject,
     StreamEvent,
     TextDelta,
+    ToolCalled,
 )
 
 Batch: TypeAlias = list[StreamEvent]
@@ -91,6 +92,8 @@ class TextHealer:
         elif isinstance(event, Finished):
             self._finish(event.completion, out)
         else:
+            if isinstance(event, ToolCalled):  # a text stands before the calls of its turn
+                self._settle(out)
             out.append(event)
 
     def _shown(self, text: str) -> str:
@@ -111,8 +114,19 @@ class TextHealer:
         if completion.finish == "declined" or not (self._held or completion.text):
             out.append(Finished(completion))
             return
+        healed = self._ended(completion.text, out)
+        out.append(Finished(with_text(completion, healed)))
+
+    def _settle(self, out: Batch) -> None:
+        """The text that was held is whole: what follows it is none of the answer."""
+        if self._held:
+            self._ended(self._held, out)
+            self._passing = True
+
+    def _ended(self, text: str, out: Batch) -> Healed:
+        """The text as it is read at its end; what of it was not shown yet goes out."""
         if self._growing is None:
-            healed = heal(completion.text, lambda: self._format, degraded=self._degraded)
+            healed = heal(text, lambda: self._format, degraded=self._degraded)
             rest = healed.text
         else:
             shown, found = self._growing.shown, self._growing.finish()
@@ -120,7 +134,7 @@ class TextHealer:
         self.source = healed.source
         if rest:
             out.append(TextDelta(rest))
-        out.append(Finished(with_text(completion, healed)))
+        return healed
 
 
 _STARTS = {"object": "{", "array": "["}

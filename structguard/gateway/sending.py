@@ -13,7 +13,8 @@ from typing import Protocol
 import anyio
 
 from structguard.clients.call import BodyCall
-from structguard.gateway.flowing import RawStream, opened
+from structguard.gateway.flowing import RawStream
+from structguard.gateway.opening import opened
 from structguard.gateway.whole import Whole, is_sound, read
 from structguard.http import ExchangeFailed, Response, Transport
 from structguard.options import Policy

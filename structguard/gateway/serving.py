@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from structguard.clients.growing import AnswerChanged
 from structguard.clients.healing import heal
-from structguard.clients.replies import text_slots
+from structguard.clients.replies import calls_or_declines, text_slots
 from structguard.errors import ProviderError
 from structguard.flow import watch
 from structguard.gateway.faults import unusable
@@ -65,10 +65,7 @@ class Serving:
         if isinstance(found, RawReply):
             return self._passed(turn, found)
         told = _served(completion)
-        format_ = _format_of(turn)
-        if format_ is not None and _is_text(completion):
-            completion, told.source = _healed(completion, format_)
-            told.read_in_vain()
+        completion = _read(turn, completion, told)
         turn.answered(told)
         if self.fails(turn, completion):
             raise unusable()
@@ -83,8 +80,8 @@ class Serving:
         return raw
 
     def fails(self, turn: Turn, completion: Completion) -> bool:
-        """Whether an answer is text without a value, and that is an error; calls are no text."""
-        return self.is_unusable(turn) and _is_text(completion)
+        """Whether an answer is text without a value, and that is an error; words before calls are none."""
+        return self.is_unusable(turn) and _is_answer(completion)
 
     def is_unusable(self, turn: Turn) -> bool:
         """Whether what was read held no value, and that is an error."""
@@ -156,7 +153,7 @@ class Serving:
                 continue
             healed, changed = _fed(healer, batch)
             turn.served.source = healer.source
-            if isinstance(last, Finished) and _is_text(last.completion):
+            if isinstance(last, Finished) and _is_answer(last.completion):
                 turn.served.read_in_vain()
             if healed:
                 yield healed
@@ -189,9 +186,9 @@ def _raw_of(event: StreamEvent | None) -> RawStream | None:
 
 
 def _calls(raw: RawReply) -> bool:
-    """Whether a raw reply is calls or a decline rather than text."""
+    """Whether a raw reply is calls or a decline rather than text, whatever it says before them."""
     api: Api = "chat" if "choices" in raw.parsed else "responses"
-    return not any(True for _ in text_slots(raw.parsed, api))
+    return calls_or_declines(raw.parsed, api) or not any(True for _ in text_slots(raw.parsed, api))
 
 
 def _format_of(turn: Turn) -> Format | None:
@@ -200,6 +197,22 @@ def _format_of(turn: Turn) -> Format | None:
 
 def _is_text(completion: Completion) -> bool:
     return bool(completion.text) and completion.finish != "declined"
+
+
+def _is_answer(completion: Completion) -> bool:
+    """Whether the text is the answer; before calls it is a remark."""
+    return _is_text(completion) and not completion.tool_calls
+
+
+def _read(turn: Turn, completion: Completion, told: Served) -> Completion:
+    """The reply with its text healed, where JSON was asked for; how it was read is noted."""
+    format_ = _format_of(turn)
+    if format_ is None or not _is_text(completion):
+        return completion
+    made, told.source = _healed(completion, format_)
+    if not completion.tool_calls:
+        told.read_in_vain()
+    return made
 
 
 def _healed(completion: Completion, format_: Format) -> tuple[Completion, str | None]:

@@ -14,7 +14,14 @@ import orjson
 
 from structguard.clients.call import BodyCall
 from structguard.clients.healing import heal
-from structguard.clients.replies import failure_in, get, is_answer, put, text_slots
+from structguard.clients.replies import (
+    calls_or_declines,
+    failure_in,
+    get,
+    is_answer,
+    put,
+    text_slots,
+)
 from structguard.clients.thoughts import promote
 from structguard.gateway.promoting import with_answer
 from structguard.gateway.turn import RAW, Served
@@ -104,7 +111,7 @@ def promoted(whole: Whole, asked: BodyCall) -> Whole:
 def holds_prose(whole: Whole, asked: BodyCall) -> bool | None:
     """Whether a text of the reply holds no JSON; None where that says nothing."""
     texts = [str(get(holder, name)) for holder, name in text_slots(whole.parsed, asked.api)]
-    if not texts or not asked.guardable:
+    if not texts or not asked.guardable or calls_or_declines(whole.parsed, asked.api):
         return None
     return any(heal(text, asked.resolve, degraded=False).source is None for text in texts)
 

@@ -357,6 +357,18 @@ def test_prose_under_an_accepted_format_is_counted(vendor: Vendor, memo: Memo, k
     assert vendor.bodies[2]["response_format"] == FORMAT
 
 
+def test_what_is_said_before_a_call_is_no_answer_in_prose(
+    vendor: Vendor, memo: Memo, kept: Kept
+) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    remark = chat("Let me look.", finish="tool_calls")
+    remark["choices"][0]["message"]["tool_calls"] = [call]
+    vendor.answers(remark)
+    with client_of(vendor, memo, kept, sg.Policy(ignored_after=1)) as client:
+        client.post(CHAT, json=ASKED)
+    assert memo.entries() == []
+
+
 # Errors inside a 200
 
 

@@ -308,6 +308,17 @@ def test_an_ignored_format_gets_the_schema_into_the_prompt(
     assert upstream.bodies[2]["response_format"] == FORMAT
 
 
+def test_words_before_a_call_are_no_ignored_format(
+    wrapped: Callable[..., OpenAI], upstream: Upstream, memo: Memo
+) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    remark = chat("Let me look.", finish="tool_calls")
+    remark["choices"][0]["message"]["tool_calls"] = [call]
+    upstream.answers(remark)
+    ask(wrapped(ignored_after=1))
+    assert memo.entries() == []
+
+
 def test_the_sdks_own_retries_are_left_alone(
     upstream: Upstream, memo: Memo, keep: ExitStack
 ) -> None:

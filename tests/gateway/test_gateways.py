@@ -40,7 +40,7 @@ def outer(inner: Running) -> Iterator[Running]:
 
 
 FINISHES = {"tools": "tool_calls", "both": "tool_calls", "long": "length",
-            "filtered": "content_filter"}  # fmt: skip
+            "cut": "length", "filtered": "content_filter"}  # fmt: skip
 
 
 @pytest.mark.parametrize("model", sorted(SAYS))

@@ -86,12 +86,16 @@ def test_a_decline_and_an_empty_reply_are_left_alone(completion: Completion) -> 
     assert out == [Finished(completion)]
 
 
-def test_calls_pass_while_a_text_is_held() -> None:
+def test_a_text_that_is_held_stands_before_the_calls_after_it() -> None:
     healer = TextHealer(JsonSchema(schema=SCHEMA), True)
     out: Batch = []
     healer.feed(TextDelta("Let me see. "), out)
+    assert out == []
     healer.feed(CALL, out)
-    assert out == [CALL]
+    assert out == [TextDelta("Let me see. "), CALL]
+    end = Finished(Completion(text="Let me see. ", tool_calls=(CALL.call,)))
+    healer.feed(end, out)
+    assert out[2:] == [end]
 
 
 def test_a_value_that_was_begun_and_dropped_is_an_error() -> None:

@@ -28,10 +28,11 @@ PHASES = ("commentary", "final_answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voice:
-    """What the model says, and with what it calls the first tool it is given."""
+    """What the model says, with what it calls the first tool it is given, and what it says before."""
 
     words: str = WORDS
     arguments: str = ARGUMENTS
+    remark: str = ""
 
     def name(self, body: Json) -> str | None:
         """The function to call, if there is one and nothing has answered it."""
@@ -55,7 +56,7 @@ def _chat(voice: Voice, body: Json) -> tuple[Json, list[str]]:
     name = voice.name(body)
     call = {"name": name, "arguments": voice.arguments}
     said: tuple[Json, str] = (
-        ({"content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": call}]},
+        ({"content": voice.remark or None, "tool_calls": [{"id": "call_1", "type": "function", "function": call}]},
          "tool_calls")
         if name
         else ({"content": voice.words}, "stop")
@@ -71,7 +72,9 @@ def _responses(voice: Voice, body: Json) -> tuple[Json, list[str]]:
     phases: Iterable[Json] = (
         [{"phase": phase} for phase in PHASES] if body["model"] == "phases" else [{}]
     )
-    output = [call] if name else [_message(voice, at, **more) for at, more in enumerate(phases)]
+    words = [_message(voice.words, at, **more) for at, more in enumerate(phases)]
+    remarks = [_message(voice.remark, 0)] if voice.remark else []
+    output = [*remarks, call] if name else words
     resource = {
         "id": f"resp_{uuid4().hex}", "object": "response", "created_at": 1_700_000_000, "model": "served",
         "status": "completed", "output": output,
@@ -88,8 +91,8 @@ def _responses(voice: Voice, body: Json) -> tuple[Json, list[str]]:
     ]
 
 
-def _message(voice: Voice, at: int, **more: object) -> Json:
-    part = {"type": "output_text", "text": voice.words, "annotations": []}
+def _message(words: str, at: int, **more: object) -> Json:
+    part = {"type": "output_text", "text": words, "annotations": []}
     return {"type": "message", "id": f"msg_{at}", "role": "assistant", "status": "completed",
             "content": [part], **more}  # fmt: skip
 
@@ -102,13 +105,11 @@ def _item_events(voice: Voice, at: int, item: Json) -> Iterator[Json]:
     if item["type"] == "message":
         part, place = item["content"][0], {**place, "content_index": 0}
         yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
-        for start in range(0, len(voice.words), 6):
-            yield {
-                "type": "response.output_text.delta",
-                **place,
-                "delta": voice.words[start : start + 6],
-            }
-        yield {"type": "response.output_text.done", **place, "text": voice.words}
+        words = str(part["text"])
+        for start in range(0, len(words), 6):
+            delta = words[start : start + 6]
+            yield {"type": "response.output_text.delta", **place, "delta": delta}
+        yield {"type": "response.output_text.done", **place, "text": words}
         yield {"type": "response.content_part.done", **place, "part": part}
     else:
         name = "response.function_call_arguments"
@@ -119,32 +120,39 @@ def _item_events(voice: Voice, at: int, item: Json) -> Iterator[Json]:
 
 def _messages(voice: Voice, body: Json) -> tuple[Json, list[str]]:
     name = voice.name(body)
-    block: Json = (
-        {"type": "tool_use", "id": "call_1", "name": name, "input": json.loads(voice.arguments)}
-        if name
-        else {"type": "text", "text": voice.words}
-    )
+    used = {"type": "tool_use", "id": "call_1", "name": name, "input": json.loads(voice.arguments)}
+    remarks: list[Json] = [{"type": "text", "text": voice.remark}] if voice.remark else []
+    blocks: list[Json] = [*remarks, used] if name else [{"type": "text", "text": voice.words}]
     whole = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "served",
-        "content": [block], "stop_reason": "tool_use" if name else "end_turn",
+        "content": blocks, "stop_reason": "tool_use" if name else "end_turn",
         "usage": {"input_tokens": 5, "output_tokens": 7},
     }  # fmt: skip
-    delta: Json = (
-        {"type": "input_json_delta", "partial_json": voice.arguments}
-        if name
-        else {"type": "text_delta", "text": voice.words}
-    )
-    empty: Json = {"input": {}} if name else {"text": ""}
-    events: list[Json] = [
-        {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
-        {"type": "content_block_start", "index": 0, "content_block": {**block, **empty}},
-        {"type": "content_block_delta", "index": 0, "delta": delta},
-        {"type": "content_block_stop", "index": 0},
+    start = {**whole, "content": [], "stop_reason": None}
+    events: list[Json] = [{"type": "message_start", "message": start}]
+    for at, block in enumerate(blocks):
+        events += _block_events(voice, at, block)
+    events += [
         {"type": "message_delta", "delta": {"stop_reason": whole["stop_reason"]},
          "usage": {"output_tokens": 7}},
         {"type": "message_stop"},
     ]  # fmt: skip
     return whole, [_event(event, named=True) for event in events]
+
+
+def _block_events(voice: Voice, at: int, block: Json) -> list[Json]:
+    is_text = block["type"] == "text"
+    delta: Json = (
+        {"type": "text_delta", "text": block["text"]}
+        if is_text
+        else {"type": "input_json_delta", "partial_json": voice.arguments}
+    )
+    empty: Json = {"text": ""} if is_text else {"input": {}}
+    return [
+        {"type": "content_block_start", "index": at, "content_block": {**block, **empty}},
+        {"type": "content_block_delta", "index": at, "delta": delta},
+        {"type": "content_block_stop", "index": at},
+    ]
 
 
 def _event(event: Json, *, named: bool = False) -> str:

@@ -37,8 +37,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "gateway: a passing stream without a value is no error",
         f"{_IN}/flowing.py",
-        "            if self.strict:\n",
-        "            if not self.strict:\n",
+        "self._unusable = self.strict",
+        "self._unusable = False",
         (f"{_REPLIES}::test_a_passing_stream_without_a_value_fails_where_the_settings_say_so",),
     ),
     Mutation(
@@ -86,7 +86,7 @@ MUTATIONS: list[Mutation] = [
     ),
     Mutation(
         "gateway: bare events stay bare",
-        f"{_IN}/flowing.py",
+        f"{_IN}/opening.py",
         "stream.bare = is_bare(",
         "stream.bare = bool(head) and not is_bare(",
         (f"{_WAYS}::test_events_without_names_or_numbers_get_both",),
