@@ -74,16 +74,22 @@ def _refusal(
         case ev.RefusalRemembered():
             return logging.WARNING, _remembered(event, who, why)
         case ev.RefusalSkipped():
-            return logging.DEBUG, f"{who}: sent without {event.format}, refused before: {why}"
+            return (
+                logging.DEBUG,
+                f"{who}: sent without {event.format}, which it refused before: {why}",
+            )
         case ev.RefusalRenewed():
             return logging.INFO, f"{who} still refuses {event.format}: {why}"
         case ev.RefusalUnhandled():
-            return logging.ERROR, f"{who} refused {event.format} ({event.reason}): {why}"
-        case ev.RefusalObserved():
-            return (
-                logging.WARNING,
-                f"{who} refused {event.format}, the guard would {event.would}: {why}",
+            return logging.ERROR, (
+                f"{who} refused {event.format} and was not rescued ({event.reason}): {why}"
             )
+        case ev.RefusalObserved():
+            would = {
+                "retry": "would send the call once more without it",
+                "skip": "would leave it out",
+            }[event.would]
+            return logging.WARNING, f"{who} refused {event.format}; the guard {would}: {why}"
         case _:
             assert_never(event)
 
@@ -123,12 +129,12 @@ def _endpoint(
             return logging.INFO, f"{event.provider} {event.model} accepts {event.format} again"
         case ev.FormatIgnored():
             return logging.WARNING, (
-                f"{event.provider} {event.model} accepts {event.format} and answered prose"
-                f" {event.times} times in a row; the schema goes into the prompt too for an hour"
+                f"{event.provider} {event.model} accepts {event.format} but answered with prose"
+                f" {event.times} times in a row; the schema is added to the prompt for an hour"
             )
         case ev.ApiSwitched():
             return logging.INFO, (
-                f"{event.provider} {event.model} is asked over {event.api} from now on:"
+                f"{event.provider} {event.model} is called over {event.api} from now on:"
                 f" {event.evidence!r}"
             )
         case ev.ApiLookupFailed():
@@ -148,7 +154,8 @@ def _trouble(
             level = logging.INFO if event.benign else logging.WARNING
             moved = f"; it was moved to {event.moved_to}" if event.moved_to else ""
             return level, (
-                f"memo {event.store}: {event.reason}{moved}; what is learned is kept in memory only"
+                f"memo {event.store}: {event.reason}{moved}; until that is repaired, refusals are"
+                " remembered in memory only"
             )
         case ev.OptionIgnored():
             return logging.WARNING, f"{event.where}: {event.option} is ignored: {event.reason}"
@@ -181,10 +188,10 @@ def _chain(
         case ev.LinkAway():
             return logging.WARNING, f"{event.partition}: {event.link} → {event.to}: {event.reason}"
         case ev.LinkBack():
-            return logging.INFO, f"{event.partition}: back on {event.link}"
+            return logging.INFO, f"{event.partition}: back to {event.link}"
         case ev.BreakerOpened():
             return logging.INFO, (
-                f"{event.partition}: {event.link} rests {event.seconds:g} s: {event.reason}"
+                f"{event.partition}: {event.link} cools down for {event.seconds:g} s: {event.reason}"
             )
         case ev.BreakerHalfOpen():
             return logging.DEBUG, f"{event.partition}: probing {event.link}"

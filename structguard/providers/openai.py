@@ -89,7 +89,7 @@ class OpenAI(BaseProvider):
                 OptionIgnored(
                     where=f"OpenAI at {name}",
                     option="Chat Completions",
-                    reason="this provider asks over the Responses API only; for a compatible"
+                    reason="this provider uses the Responses API only; for a compatible"
                     " server use OpenAICompat",
                 )
             )

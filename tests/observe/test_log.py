@@ -57,7 +57,7 @@ CASES: list[tuple[ev.Event, int, str]] = [
     (
         ev.RefusalObserved(**WHO, format="json_schema", refusal=REFUSAL, would="retry"),
         logging.WARNING,
-        "would retry",
+        "would send the call once more without it",
     ),
     (ev.FormatRecovered(**WHO, format="json_object"), logging.INFO, "accepts json_object again"),
     (ev.FormatIgnored(**WHO, format="json_schema", times=3), logging.WARNING, "3 times in a row"),
@@ -80,11 +80,11 @@ CASES: list[tuple[ev.Event, int, str]] = [
         "api is ignored",
     ),
     (ev.LinkAway(partition="p", link="a", to="b", reason="429"), logging.WARNING, "a → b: 429"),
-    (ev.LinkBack(partition="p", link="a"), logging.INFO, "back on a"),
+    (ev.LinkBack(partition="p", link="a"), logging.INFO, "back to a"),
     (
         ev.BreakerOpened(partition="p", link="a", seconds=30.0, reason="429"),
         logging.INFO,
-        "rests 30 s",
+        "a cools down for 30 s",
     ),
     (ev.BreakerHalfOpen(partition="p", link="a"), logging.DEBUG, "probing a"),
     (ev.LinkDropped(link="a", reason="no key"), logging.WARNING, "left out: no key"),

@@ -386,7 +386,7 @@ async def test_the_callers_own_cancellation_passes_and_leaves_nothing_behind() -
 def watched(events: list[Event]) -> Subcall[[bool], object]:
     """A sub-call that can be skipped, with its events kept."""
 
-    @subcall(name="watched", timeout=0.01, observer=events.append)
+    @subcall(name="watched", timeout=0.2, observer=events.append)
     def describe(skip: bool) -> Messages | Skip:  # noqa: FBT001
         return Skip("no") if skip else ask("a")
 
