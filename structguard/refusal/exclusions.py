@@ -159,6 +159,7 @@ NEVER: tuple[tuple[str, Words], ...] = (
                 "function|tool",
                 r"\b(?:function|tool) '[^']{1,64}' (?:is |was )?not (?:found|in|defined)\b",
             ),
+            ("工具", r"工具.{0,6}(?:名称|参数|定义)"),
             ("parameters", r"\bfunction_?declarations? '?parameters\b"),
             (
                 "function.parameters|schema|tool",
@@ -181,7 +182,7 @@ NEVER: tuple[tuple[str, Words], ...] = (
             ("of at '/'", r"\b(?:one|any|all)of at '/'"),
             (
                 "formed|valid",
-                r"\b(?:request|payload|body|input)\b.{0,20}\b(?:is |was )?(?:not|n't|in)[ -]?(?:a )?(?:valid|well[ -]formed) ?json\b(?![_ -]?schema)",
+                r"\b(?:request|payload|body|input)\b.{0,20}\b(?:is|was)? ?(?:not|n't|in)[ -]?(?:a )?(?:valid|well[ -]formed) ?json\b(?![_ -]?schema)",
             ),
             (
                 " json",

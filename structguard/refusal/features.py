@@ -44,7 +44,7 @@ FEATURES: tuple[tuple[str, Words], ...] = (
     (
         "json_object",
         Words(
-            ("object", r"json[ -]?objects?\b"),
+            ("object", r"json(?<!\bvalid json)[ -]?objects?\b"),
             ("json", r"json[ -]?mode"),
             (" mode", r"json(?:/\w{2,5}){1,3} mode"),
             (
@@ -82,7 +82,7 @@ FEATURES: tuple[tuple[str, Words], ...] = (
                 "estructurad|estruturad|structuré|strukturiert",
                 r"(?:salida|sortie|saída|ausgabe)s? (?:estructurad|structuré|estruturad|strukturiert)",
             ),
-            ("strukturierte ausgabe", r"strukturierte ausgaben?"),
+            ("strukturierte", r"strukturierten? ausgaben?"),
             (" structurée", r"sorties? structurées?"),
             (" estructurada", r"salidas? estructuradas?"),
             (" estruturada", r"saídas? estruturadas?"),

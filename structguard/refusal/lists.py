@@ -46,7 +46,7 @@ _ONLY_BEFORE = re.compile(
 _LIST_END = re.compile(
     r"\b(?:received|got|but|instead|found|given|input[_ ]value|input[_ ]type|actual|you sent|provided|was)\b"
     r"|\[type="
-    r"|'?[\w/.-]{1,40}'? (?:is|are|was)(?:n't| not| un[as])"
+    r"|'?[\w/.-]{1,40}'? (?:is|are|was)(?:n't| not| un[as]| found| given| provided| received| sent)"
     r"|\bnot\b|\b(?:if|when|while|with)\b"
     r"|\bfor (?:more|details)"
     r"|[,.]? ?(?:收到|但|而|实际|不可|不能|不支持|不得)"
@@ -54,15 +54,14 @@ _LIST_END = re.compile(
 _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("json_schema", re.compile(r"json[_ -]?schema|application/json")),
     (
-        "json_object",  # "a JSON object" is a value, not a type
-        re.compile(
-            r"(?<!\ba )(?<!valid )json object(?!s)|json[_-]?object|application/json|json[_ -]?mode"
-        ),
+        "json_object",
+        re.compile(r"json object(?!s)|json[_-]?object|application/json|json[_ -]?mode"),
     ),
     ("text", re.compile(r"\btext(?:/plain)?\b(?![._ -]?(?:format|generation|model|config))|文本")),
     ("other", re.compile(r"\b(?:regex|ebnf|grammar|structural[_ -]?tag|lark|text/x\.enum|xml)\b")),
 )
 
+_VALUE = re.compile(r"\b(?:an?|valid)(?: [\w-]+){0,2} json object\b")  # a value, not a type
 _LISTS = 8  # lists of one line that are read
 _REACH = 200  # characters after "must be one of" that may hold the list
 
@@ -70,6 +69,7 @@ _REACH = 200  # characters after "must be one of" that may hold the list
 def types_listed(text: str) -> frozenset[str]:
     """The format types that a line of plain text lists as the ones it takes."""
     found: set[str] = set()
+    text = _VALUE.sub("…", text)
     for part in _parts(text):
         found.update(name for name, pattern in _TYPES if pattern.search(part))
     return frozenset(found)

@@ -31,7 +31,7 @@ QUOTED_KEYWORD = re.compile(
 )
 PART = re.compile(
     r"\bpropert(?:y|ies) (?:'|names?\b|must\b|has\b|have\b)|\bin property\b|\bmissing from required\b"
-    r"|\bobject (?:properties|types|must have)\b|\benum (?:values|must)\b|\b(?:array|items) (?:items|types?|must)\b"
+    r"|\bobject (?:properties|types|must have)\b|\benums? (?:contains?|has|must|of|values|with)\b|\b(?:array|items) (?:items|types?|must)\b"
     r"|\btypes? arrays\b|\btypes?:? '?(?:null|any|array|date|number|integer|boolean|mixed)\b"
     r"|\bnest(?:ed|ing)\b|\brecursi(?:on|ve)\b|\bunions?\b|\btuples?\b|\breferences?\b|\b(?:the )?root (?:must|object|schema|type)\b"
     r"|\bkeywords?\b(?! argument)"
@@ -124,7 +124,7 @@ SCHEMA_INVALID = Words(
     ),
     (
         "schema|无效的|模式",
-        r"(?:schema|模式).{0,10}(?:缺少|缺失|无效|不合法|有误|格式错误|错误)|无效的.{0,6}schema",
+        r"(?:(?<!值 json_)(?<!值json_)(?<!型 json_)(?<!称 json_)schema|模式).{0,10}(?:缺少|缺失|无效|不合法|有误|格式错误|错误)|无效的.{0,6}schema|schema.{0,16}不能为空",
     ),
 )
 SCHEMA_SIZE = Words(
@@ -155,6 +155,7 @@ SCHEMA_COMPILE = Words(
         "失败|出错",
         r"(?:schema|模式).{0,12}(?:解析|编译|转换|校验)(?:失败|出错)|(?:解析|编译|转换).{0,12}schema.{0,6}(?:失败|出错)",
     ),
+    ("_", r"\b(?:build|compile|convert|parse)_(?:json_)?schema\b"),
     ("schema_", r"schema_(?:converter|compiler|parser|to_grammar)\b"),
     ("grammar", r"\bgrammar[ _]?(?:error|compil\w* (?:error|fail\w*)|parse error)"),
     (

@@ -23,7 +23,7 @@ UNSUPPORTED = Words(
     ("in|non|un", rf"\b(?:un|non|in)[ -]?{SUPPORT}"),
     (
         "absent|disabled|dropped|missing|not|removed|unavailable",
-        rf"\b(?:{SUPPORT}\w*|capability) (?:is |was |has been )?(?:missing|absent|removed|dropped|disabled|unavailable|not\b)",
+        rf"\b(?:{SUPPORT}\w*|capability(?: '[^']{{1,40}}')?) (?:is |was |has been )?(?:missing|absent|removed|dropped|disabled|unavailable|not\b)",
     ),
     ("不|支持", r"不(?:被|予|再|受)?支持"),
     ("不支援", r"不支援"),
@@ -227,6 +227,10 @@ TOGETHER = Words(
     (
         "stream|reason|think|tools",
         r"\b(?:cannot|can't) (?:stream|reason|think|use tools)\b.{0,20}\b(?:if|when|while|with)\b",
+    ),
+    (
+        "disable|switch off|turn off",
+        r"\b(?:disable|switch off|turn off) (?:\w+ ){0,2}?(?:stream(?:ing)?|tools?|thinking|reasoning)\b.{0,20}\b(?:before|if|in order|to use|when)\b",
     ),
     ("instead of", r"\binstead of\b.{0,30}(?:populat|set|us|pass|specif|provid|send)"),
     (
