@@ -14,6 +14,8 @@ from structguard.reading import parse
 from structguard.reading.strict import NotStrict, strict
 from structguard.types import Format, JsonSchema, as_mapping, as_sequence
 
+_BOM = "\ufeff"
+
 
 @dataclass(frozen=True, slots=True)
 class Healed:
@@ -27,7 +29,8 @@ def heal(text: str, get_format: Callable[[], Format | None], *, degraded: bool) 
     """
     The text reduced to bare JSON.
 
-    Strict JSON is handed on byte for byte. After a degraded send it must also have the outer shape
+    Strict JSON is handed on byte for byte, but for a byte order mark, which no JSON parser of a
+    caller's takes. After a degraded send it must also have the outer shape
     the schema asks for: without decode-time enforcement a model likes to wrap its answer, and then
     the value inside that fits is the one the caller's own parser can use. `get_format` gives the format
     and is only called when it matters.
@@ -37,7 +40,7 @@ def heal(text: str, get_format: Callable[[], Format | None], *, degraded: bool) 
     except NotStrict:
         found = False
     else:
-        found = True
+        found, text = True, text.lstrip(_BOM)
         if not degraded or looks_right(value, get_format()):
             return Healed(text, "json")
     try:

@@ -17,6 +17,8 @@ LIST = {"type": "array", "items": {"type": "integer"}}
     ("text", "schema", "healed"),
     [
         ('{ "n": 1 }', OBJECT, Healed('{ "n": 1 }', "json")),
+        ('\ufeff{ "n": 1 }', OBJECT, Healed('{ "n": 1 }', "json")),
+        ('\ufeff{"n": 1}', {"type": "objekt"}, Healed('{"n": 1}', "json")),
         ('{"answer": {"n": 1}}', OBJECT, Healed('{"n":1}', "json")),
         ("[ 1 ]", LIST, Healed("[ 1 ]", "json")),
         ('{"items": [1]}', LIST, Healed("[1]", "json")),

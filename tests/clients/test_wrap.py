@@ -98,6 +98,13 @@ def test_strict_json_is_handed_on_byte_for_byte(client: OpenAI, upstream: Upstre
     assert info_of(answer).enforced is True
 
 
+def test_an_answer_behind_a_byte_order_mark_is_parsed(client: OpenAI, upstream: Upstream) -> None:
+    upstream.answers(chat(f"\ufeff{VALUE}"))
+    answer = client.chat.completions.parse(model="m", messages=MESSAGES, response_format=Answer)
+    assert answer.choices[0].message.parsed == Answer(city="Bonn", n=3)
+    assert answer.choices[0].message.content == VALUE
+
+
 def test_prose_under_an_accepted_format_is_healed_too(client: OpenAI, upstream: Upstream) -> None:
     upstream.answers(chat(FENCED))
     answer = ask(client)

@@ -63,6 +63,16 @@ def test_an_accepted_stream_of_json_passes_untouched(client: OpenAI, upstream: U
     assert text_of(stream(client)) == STRICT
 
 
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_byte_order_mark_is_not_handed_on(
+    client: OpenAI, upstream: Upstream, *, refused: bool
+) -> None:
+    """`json.loads` and the SDK's own `parse` refuse it."""
+    stream_of = sse(chat_chunks(["\ufeff", *STRICT]))
+    upstream.answers(*([(400, REFUSED)] if refused else []), stream_of)
+    assert "".join(text_of(stream(client))) == VALUE
+
+
 def test_an_accepted_stream_of_prose_is_held_and_healed(client: OpenAI, upstream: Upstream) -> None:
     upstream.answers(sse(chat_chunks(PIECES)))
     assert "".join(text_of(stream(client))) == VALUE

@@ -132,6 +132,14 @@ MUTATIONS = [
         "only_texts",
     ),
     one(
+        "a byte order mark is handed on",
+        HEALING,
+        "text.lstrip(_BOM)",
+        "text",
+        WRAP,
+        "byte_order_mark",
+    ),
+    one(
         "the beta namespace is not guarded",
         CALL,
         'options.url.partition("?")[0]',
