@@ -21,7 +21,6 @@ from structguard.wire.base import BadReply, Wire
 
 Encoding: TypeAlias = Literal["float", "base64"]
 Vector: TypeAlias = tuple[float, ...]
-Headers: TypeAlias = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,7 @@ async def embed(
     wire: Wire,
     url: str,
     content: Mapping[str, object],
-    decode: Callable[[bytes, Headers], Embeddings],
+    decode: Callable[[bytes], Embeddings],
     *,
     count: int,
     model: str,
@@ -49,8 +48,8 @@ async def embed(
 ) -> Embeddings:
     """The call every provider's `embed` is; `count` texts went out, so many vectors must come."""
 
-    def matched(raw: bytes, headers: Headers) -> Embeddings:
-        reply = decode(raw, headers)
+    def matched(raw: bytes) -> Embeddings:
+        reply = decode(raw)
         if len(reply.vectors) != count:
             raise bad(raw, f"the reply holds {len(reply.vectors)} embeddings for {count} texts")
         return reply
@@ -107,14 +106,13 @@ def texts(given: str | Sequence[str]) -> list[str]:
     return result
 
 
-def _openai_reply(raw: bytes, headers: Headers) -> Embeddings:
+def _openai_reply(raw: bytes) -> Embeddings:
     """
     The vectors, ordered by their index.
 
     Raises:
         BadReply: no data, or a vector that is none.
     """
-    del headers
     body = mapping_of(raw)
     items = [as_mapping(item) for item in as_sequence(body.get("data")) or ()]
     if not items or None in items:

@@ -158,7 +158,7 @@ class Engine:
         wire: Wire,
         url: str,
         content: Mapping[str, object],
-        decode: Callable[[bytes, Headers], T],
+        decode: Callable[[bytes], T],
     ) -> tuple[T, int]:
         """
         One more endpoint of the same vendor (embeddings): the decoded reply, and what it cost.
@@ -175,7 +175,7 @@ class Engine:
                 response = await self.send(call, "POST", url, body)
                 raw = await response.aread()
                 if 200 <= response.status < 300:
-                    return decode(raw, response.headers)
+                    return decode(raw)
                 failure = wire.failure(response.status, response.headers, raw, now=self.wall())
             except ExchangeFailed as error:
                 failure, cause = replace(error.failure, truncated=False), error
@@ -207,7 +207,7 @@ class Engine:
         route = await self.router.choose(call)
         outcome = await self._beside(call, route, send)
         if isinstance(outcome, Fault) and outcome.kind is Kind.UNSUPPORTED_API:
-            first, other = outcome, self.router.other(call, route, outcome)
+            first, other = outcome, self.router.other(call, route)
             if other is not None:
                 outcome = await self._over(call, other, send)
                 if not isinstance(outcome, Fault):

@@ -16,7 +16,6 @@ from structguard.providers.base import BaseProvider
 from structguard.providers.credentials import Credentials
 from structguard.providers.embeddings import (
     Embeddings,
-    Headers,
     bad,
     embed,
     mapping_of,
@@ -213,16 +212,15 @@ def _predict(texts: Sequence[str], model: str, dimensions: int | None) -> Mappin
     return {"instances": [{"content": text} for text in texts], **size}
 
 
-def _embedded(raw: bytes, headers: Headers) -> Embeddings:
-    return _vectors(raw, headers, "embeddings", None)
+def _embedded(raw: bytes) -> Embeddings:
+    return _vectors(raw, "embeddings", None)
 
 
-def _predicted(raw: bytes, headers: Headers) -> Embeddings:
-    return _vectors(raw, headers, "predictions", "embeddings")
+def _predicted(raw: bytes) -> Embeddings:
+    return _vectors(raw, "predictions", "embeddings")
 
 
-def _vectors(raw: bytes, headers: Headers, key: str, inner: str | None) -> Embeddings:
-    del headers
+def _vectors(raw: bytes, key: str, inner: str | None) -> Embeddings:
     items = as_sequence(mapping_of(raw).get(key)) or ()
     entries = [as_mapping(item) or {} for item in items]
     if inner is not None:

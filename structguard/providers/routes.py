@@ -92,9 +92,9 @@ class FixedRouter:
             options=self.models.get(call.model, self.options),
         )
 
-    def other(self, call: Call, route: Route, fault: Fault) -> Route | None:
+    def other(self, call: Call, route: Route) -> Route | None:
         """There is none."""
-        del call, route, fault
+        del call, route
         return None
 
     async def learned(self, call: Call, route: Route, fault: Fault) -> None:
@@ -161,9 +161,8 @@ class ApiRouter:
             api = await self._looked_up(self.lookup, call)
         return self._route(api or "chat", name)
 
-    def other(self, call: Call, route: Route, fault: Fault) -> Route | None:
+    def other(self, call: Call, route: Route) -> Route | None:
         """The other API, if this one was a guess and the other one's URL is known."""
-        del fault
         other: Api = "responses" if route.wire.API == "chat" else "chat"
         if self._named(call.model) is not None:
             return None
