@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from typing import TypeAlias
 import anyio
 
 from structguard.events import Observer
+from structguard.http.loops import PerLoop
 from structguard.memory.parts import NONE, clip, conversation, plain
 from structguard.memory.selfcontained import is_self_contained
 from structguard.observe import log_events
@@ -96,14 +98,16 @@ class _Running:
 class Rewriter:
     """
     The rewriter with its memory: per session, the same message and history are asked about once;
-    a failed or timed-out attempt counts, an aborted one does not.
+    a failed or timed-out attempt counts, an aborted one does not. What is under way is waited for
+    within its event loop; another loop asks for itself.
     """
 
     def __init__(self, call: Subcall[[Sequence[Turn], str], str], sessions: int) -> None:
         self.call = call
         self._sessions = sessions
         self._last: OrderedDict[str, tuple[str, Outcome[str]]] = OrderedDict()
-        self._running: dict[str, _Running] = {}
+        self._lock = threading.Lock()  # loops in several threads may share the memory
+        self._running: PerLoop[dict[str, _Running]] = PerLoop(dict)
 
     async def __call__(
         self,
@@ -121,7 +125,7 @@ class Rewriter:
             return await self.call(provider, history, message)
         digest = _digest(history, message)
         while (found := self._known(session, digest)) is None:
-            running = self._running.get(session)
+            running = self._running.get().get(session)
             if running is None or running.digest != digest:
                 return await self._ask(provider, history, message, session, digest)
             await running.done.wait()
@@ -131,10 +135,11 @@ class Rewriter:
         return found
 
     def _known(self, session: str, digest: str) -> Outcome[str] | None:
-        last, outcome = self._last.get(session, ("", None))
-        if outcome is None or last != digest:
-            return None
-        self._last.move_to_end(session)
+        with self._lock:
+            last, outcome = self._last.get(session, ("", None))
+            if outcome is None or last != digest:
+                return None
+            self._last.move_to_end(session)
         return replace(outcome, requests=0, elapsed=0.0)
 
     async def _ask(
@@ -145,19 +150,21 @@ class Rewriter:
         session: str,
         digest: str,
     ) -> Outcome[str]:
-        running = self._running[session] = _Running(digest)
+        under_way = self._running.get()
+        running = under_way[session] = _Running(digest)
         try:
             outcome = await self.call(provider, history, message, session=session)
             running.outcome = outcome
         finally:
-            if self._running.get(session) is running:
-                del self._running[session]
+            if under_way.get(session) is running:
+                del under_way[session]
             running.done.set()
         if outcome.status != "aborted":
-            self._last[session] = (digest, outcome)
-            self._last.move_to_end(session)
-            if len(self._last) > self._sessions:
-                self._last.popitem(last=False)
+            with self._lock:
+                self._last[session] = (digest, outcome)
+                self._last.move_to_end(session)
+                if len(self._last) > self._sessions:
+                    self._last.popitem(last=False)
         return outcome
 
 

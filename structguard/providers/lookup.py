@@ -6,6 +6,7 @@ Source: spec api-choice, rows "look-up" to "failure".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -165,7 +166,11 @@ def _endpoints(item: Mapping[str, object]) -> tuple[str, frozenset[str]] | None:
 
 
 def _path(spelling: str) -> str:
-    """`/v1/chat/completions`, `chat/completions`, `/Responses/` … without slashes and version."""
-    path = spelling.strip().lower().strip("/")
-    head, _, tail = path.partition("/")
-    return tail if head.startswith("v") and head[1:2].isdigit() else path
+    """
+    The API's own path of `/v1/chat/completions`, `POST /Responses/`, `https://host/openai/v1/responses`,
+    …; another scheme (`ws:`) is another API.
+    """
+    path = spelling.strip().lower().rpartition(" ")[2]
+    path = re.sub(r"^https?://[^/]+", "", path).strip("/")
+    known = (api for api in _PATHS if f"/{path}".endswith(f"/{api}") and ":" not in path)
+    return next(known, path)

@@ -109,7 +109,7 @@ class OpenAICompat(BaseProvider):
             explicit=explicit,
             models=_checked_models(models or {}, endpoints, explicit),
             options=settings.options,
-            lookup=_lookup(settings, own_id) if discover else None,
+            lookup=_lookup(settings, own_id, endpoints) if discover else None,
         )
         engine = settings.engine(
             name,
@@ -185,7 +185,12 @@ def _endpoints(base_url: str | None, responses: str | None) -> Endpoints:
     return Endpoints(base_url=checked_base(base_url), responses=own)
 
 
-def _lookup(settings: Settings, base_url: str) -> Lookup:
+def _lookup(settings: Settings, base_url: str, endpoints: Endpoints) -> Lookup:
+    if not endpoints.lists:
+        raise ValueError(
+            "discover asks the endpoint's model list, and a base_url with {model} in it has none:"
+            " name the API with api= or models="
+        )
     return Lookup(
         provider=settings.id or base_url,
         base_url=base_url,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import anyio
 
 from structguard.events import Observer, SubcallFailing
+from structguard.http.loops import PerLoop
 from structguard.subcalls.outcome import Status
 
 STREAK = 3  # failures in a row that are worth one warning
@@ -25,12 +26,15 @@ class RunningCall:
 
 
 class RunningCalls:
-    """At most one call a session: a newer one aborts the older."""
+    """
+    At most one call a session: a newer one aborts the older. Each event loop has its own, as one
+    thread's call cannot be cancelled from another.
+    """
 
     __slots__ = ("_calls",)
 
     def __init__(self) -> None:
-        self._calls: dict[str, RunningCall] = {}
+        self._calls: PerLoop[dict[str, RunningCall]] = PerLoop(dict)
 
     @contextmanager
     def start(self, session: str | None, timeout: float | None) -> Generator[RunningCall]:
@@ -40,18 +44,22 @@ class RunningCalls:
         """
         deadline = float("inf") if timeout is None else anyio.current_time() + timeout
         call = RunningCall(anyio.CancelScope(deadline=deadline))
-        if session is not None:
-            older = self._calls.get(session)
-            if older is not None:
-                older.aborted = True
-                older.scope.cancel()
-            self._calls[session] = call
+        if session is None:
+            with call.scope:
+                yield call
+            return
+        calls = self._calls.get()
+        older = calls.get(session)
+        if older is not None:
+            older.aborted = True
+            older.scope.cancel()
+        calls[session] = call
         try:
             with call.scope:
                 yield call
         finally:
-            if session is not None and self._calls.get(session) is call:
-                del self._calls[session]
+            if calls.get(session) is call:
+                del calls[session]
 
 
 class Streaks:

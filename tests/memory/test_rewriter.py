@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from functools import partial
 
 import anyio
@@ -211,6 +212,28 @@ async def test_a_turn_that_is_under_way_is_waited_for() -> None:
         await anyio.wait_all_tasks_blocked()
         gate.set()
     assert (statuses, len(script.requests)) == (["ok"] * 3, 1)
+
+
+def test_one_rewriter_serves_event_loops_in_several_threads() -> None:
+    """What one loop waits for, another cannot wake: each asks for itself."""
+
+    async def slow(request: Request) -> str:
+        await anyio.sleep(0.2)
+        return ANSWER
+
+    rewrite = rewriter()
+    statuses: list[str] = []
+
+    async def call() -> None:
+        outcome = await rewrite(Script([slow]), HISTORY, MESSAGE, session="7")
+        statuses.append(outcome.status)
+
+    threads = [threading.Thread(target=anyio.run, args=(call,), daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert statuses == ["ok"] * 4
 
 
 async def test_an_aborted_attempt_does_not_count() -> None:

@@ -114,6 +114,10 @@ LISTED: list[tuple[object, tuple[int, int, int]]] = [
     (["/v1/responses"], (0, 1, 1)),
     (["responses"], (0, 1, 1)),
     (["/Responses/"], (0, 1, 1)),
+    (["https://llm.example/openai/v1/responses"], (0, 1, 1)),
+    (["POST /v1/responses", "GET /v1/models"], (0, 1, 1)),
+    (["/openai/v1/chat/completions"], (1, 0, 1)),
+    (["/chat/completions", "ws:/responses"], (1, 0, 1)),
     (["/v1/messages", "/responses"], (0, 1, 1)),
     (["/chat/completions", "/responses"], (1, 0, 1)),
     (["/v1/chat/completions"], (1, 0, 1)),
@@ -140,6 +144,11 @@ async def test_a_model_that_is_not_listed_is_asked_over_chat(httpserver: HTTPSer
     await world.ask()
     assert world.asked == (1, 0, 1)
     await world.provider.aclose()
+
+
+def test_an_address_of_one_model_each_has_no_list_to_ask() -> None:
+    with pytest.raises(ValueError, match="discover"):
+        OpenAICompat("http://h.invalid/{model}/v1", discover=True)
 
 
 async def test_odd_items_are_ignored(httpserver: HTTPServer) -> None:

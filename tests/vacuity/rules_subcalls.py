@@ -55,14 +55,14 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "subcall: no abort",
         SESSIONS,
-        "                older.scope.cancel()\n",
+        "            older.scope.cancel()\n",
         "",
         _one("test_a_newer_call_of_the_session_aborts_the_one_in_flight"),
     ),
     Mutation(
         "subcall: an abort looks like a time-out",
         SESSIONS,
-        "                older.aborted = True\n",
+        "            older.aborted = True\n",
         "",
         _one("test_a_newer_call_of_the_session_aborts_the_one_in_flight"),
     ),
@@ -115,6 +115,14 @@ MUTATIONS: list[Mutation] = [
         'BULLET = r"[ \\t>*`-]*',
         'BULLET = r"[\\s>*`-]*',
         ("tests/memory/test_hostile_answers.py", "-k", "blank"),
+    ),
+    Mutation(
+        "subcall rewriter: one loop waits for another's call",
+        REWRITER,
+        "self._running: PerLoop[dict[str, _Running]] = PerLoop(dict)",
+        "shared: dict[str, _Running] = {}\n"
+        "        self._running: PerLoop[dict[str, _Running]] = PerLoop(lambda: shared)",
+        _one("test_one_rewriter_serves_event_loops_in_several_threads", "memory/test_rewriter.py"),
     ),
     Mutation(
         "subcall links: one memory twice is two",
