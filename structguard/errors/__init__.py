@@ -28,7 +28,11 @@ from structguard.errors.kinds import (
     kind_of_status as kind_of_status,
     rule_for as rule_for,
 )
-from structguard.errors.redaction import redact as redact
+from structguard.errors.redaction import (
+    redact as redact,
+    secrets_in as secrets_in,
+    without as without,
+)
 from structguard.errors.tree import (
     Attempt as Attempt,
     AuthenticationFailed as AuthenticationFailed,

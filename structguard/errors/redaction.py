@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+_NAME = re.compile(r"key|token|auth|secret|cookie", re.IGNORECASE)
+_LEAST = 8  # characters; what is shorter is a word such as "none" and no secret
 _SECRETS = re.compile(
     r"""(?ix)
     (?P<keep> \b(?:bearer|basic)\s+ ) [A-Za-z0-9._~+/=-]{8,}        # Authorization values
@@ -20,3 +23,16 @@ _SECRETS = re.compile(
 def redact(text: str) -> str:
     """The text with whatever looks like a credential replaced by ***."""
     return _SECRETS.sub(lambda m: (m.group("keep") or m.group("name") or "") + "***", text)
+
+
+def secrets_in(sent: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The values sent under names of secrets, in headers or a query; a scheme before one is no part."""
+    values = (value.rpartition(" ")[2] for name, value in sent if _NAME.search(name))
+    return tuple(value for value in values if len(value) >= _LEAST)
+
+
+def without(secrets: Iterable[str], text: str) -> str:
+    """The text without these secrets, which some endpoints repeat in any words."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text

@@ -13,6 +13,7 @@ from typing import Protocol
 import anyio
 
 from structguard.clients.call import BodyCall
+from structguard.errors import secrets_in, without
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.opening import opened
 from structguard.gateway.whole import Whole, is_sound, read
@@ -130,7 +131,7 @@ class Sending:
             fault,
             refusal=detect_refusal(
                 failure.status,
-                failure.body,
+                without(secrets_in(self.headers.items()), failure.body),
                 sent=facts.sent,
                 api=facts.api,
                 tools=facts.tools,

@@ -6,18 +6,25 @@ Nothing here sends; `engine` does. Source: spec errors, spec wire "Providers".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from urllib.parse import parse_qsl, urlsplit
 
-from structguard.errors import Details, ErrorBuilder, ProviderError, rule_for
+from structguard.errors import (
+    Details,
+    ErrorBuilder,
+    ProviderError,
+    redact,
+    rule_for,
+    secrets_in,
+    without,
+)
+from structguard.http import ExchangeFailed
 from structguard.options import RetryOptions
 from structguard.service import Clock
 from structguard.types import Failure, Format, Kind, Refusal, Request
-from structguard.wire.base import Wire, WireOptions
+from structguard.wire.base import BadReply, Wire, WireOptions
 
-_SECRET = re.compile(r"key|token|auth|secret|cookie", re.IGNORECASE)  # names of headers
-_LEAST = 8  # characters; what is shorter is a word such as "none" and no secret
 Classify = Callable[[Failure], tuple[Kind, str, Details]]
 
 
@@ -65,7 +72,7 @@ class Call:
     """
     One call under way. `requests` counts what was sent, `attempts` how often the same bytes may
     still go out after a retryable fault; a switch of the wire API or a renewed credential is no
-    attempt. `renewed` is set once a 401 has renewed the credential, `headers` are those last sent.
+    attempt. `renewed` is set once a 401 has renewed the credential, `headers` are those last sent, to `url`.
     """
 
     request: Request
@@ -80,6 +87,7 @@ class Call:
     failed: int = 0
     renewed: bool = False
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    url: str = field(default="", repr=False)
 
     @property
     def model(self) -> str:
@@ -91,13 +99,32 @@ class Call:
         return max(0.0, self.deadline - self.clock())
 
     def error(self, fault: Fault) -> ProviderError:
-        """The one error of this call, with its one event."""
+        """The one error of this call, with its one event; its cause tells no credential either."""
+        cause = fault.cause
+        while isinstance(cause, BadReply | ExchangeFailed):
+            cause.failure = self._concealed(cause.failure)
+            cause.args = (cause.failure.message,)
+            cause = cause.__cause__
         return self.fail.from_failure(
-            _concealed(fault.failure, self.headers),
+            self._concealed(fault.failure),
             fault.classify,
             kind=None if fault.refusal else fault.kind,
             refusal=fault.refusal,
             requests=self.requests,
+        )
+
+    def concealed(self, text: str) -> str:
+        """A text without the call's own credential, which some endpoints repeat in any words."""
+        query = parse_qsl(urlsplit(self.url).query)
+        return without(secrets_in((*self.headers.items(), *query)), text)
+
+    def _concealed(self, failure: Failure) -> Failure:
+        return replace(
+            failure,
+            message=self.concealed(redact(failure.message)),
+            code=failure.code and self.concealed(failure.code),
+            type=failure.type and self.concealed(failure.type),
+            param=failure.param and self.concealed(failure.param),
         )
 
     def inline(self, kind: Kind, message: str, details: Details | None = None) -> ProviderError:
@@ -121,22 +148,3 @@ class Call:
         backoff = min(self.retry.backoff * 2 ** (self.failed - 1), self.retry.backoff_cap)
         pause = max(retry_after or 0.0, backoff * (1.0 - jitter / 2.0))
         return pause if pause < self.left() else None
-
-
-def _concealed(failure: Failure, headers: Mapping[str, str]) -> Failure:
-    """The failure without the call's own credential, which some endpoints repeat in any words."""
-    values = [value.rpartition(" ")[2] for name, value in headers.items() if _SECRET.search(name)]
-    secrets = [secret for secret in values if len(secret) >= _LEAST]
-
-    def clean(text: str) -> str:
-        for secret in secrets:
-            text = text.replace(secret, "***")
-        return text
-
-    return replace(
-        failure,
-        message=clean(failure.message),
-        code=failure.code and clean(failure.code),
-        type=failure.type and clean(failure.type),
-        param=failure.param and clean(failure.param),
-    )

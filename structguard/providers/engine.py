@@ -290,7 +290,7 @@ class Engine:
             ExchangeFailed: no whole reply. ProviderError: no credential.
         """
         accept = {"accept": self.stream_accept if stream else "application/json"}
-        call.headers = {**_JSON, **accept, **self.headers}
+        call.headers, call.url = {**_JSON, **accept, **self.headers}, url
         if self.authorise is not None:
             plain = Outgoing(method, url, call.headers, body)
             call.headers = await self._authorised(call, plain) or call.headers

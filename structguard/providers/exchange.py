@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Protocol
 
-from structguard.errors import ProviderError, redact
+from structguard.errors import redact
 from structguard.http import ExchangeFailed, Response
 from structguard.providers.call import Call, Fault, Route
 from structguard.providers.seams import Feed
@@ -99,7 +99,7 @@ async def _begun(
             decoder,
             sender.feed(decoder),
             finish=lambda reply: _signed(sender.id, call, sent_format, reply),
-            fail=lambda failure: _raised(call, route, failure),
+            fail=lambda failure, cause: call.error(fault_of(route.wire, failure, cause)),
         )
         await events.start()
     except ExchangeFailed as error:
@@ -162,18 +162,13 @@ def _refusal(
         return None
     return detect_refusal(
         failure.status,
-        failure.body,
+        call.concealed(failure.body),  # what is read from it is shown and remembered
         sent="json_schema" if isinstance(sent_format, JsonSchema) else "json_object",
         api=route.wire.API,
         tools=bool(call.request.tools),
         stream=call.stream,
         reasoning=is_reasoning(call.request, route.options),
     )
-
-
-def _raised(call: Call, route: Route, failure: Failure) -> ProviderError:
-    """The error of a stream that broke after its first event: never sent again, never a refusal."""
-    return call.error(fault_of(route.wire, failure))
 
 
 def _signed(provider: str, call: Call, sent_format: Format | None, reply: Completion) -> Completion:

@@ -38,7 +38,7 @@ class Events:
         feed: Callable[[bytes], list[StreamEvent]],
         *,
         finish: Callable[[Completion], Completion],
-        fail: Callable[[Failure], ProviderError],
+        fail: Callable[[Failure, Exception], ProviderError],
     ) -> None:
         self._response = response
         self._pieces: AsyncIterator[bytes] = response.aiter()
@@ -75,7 +75,7 @@ class Events:
             except ExchangeFailed as error:
                 self._over = True
                 await self.aclose()
-                raise self._fail(replace(error.failure, yielded=True)) from error
+                raise self._fail(replace(error.failure, yielded=True), error) from error
         return self._signed(self._ready.popleft())
 
     def waiting(self) -> list[StreamEvent]:
@@ -132,7 +132,7 @@ class Events:
         pending, self._pending = self._pending, None
         await self.aclose()
         if pending is not None:
-            raise self._fail(replace(pending.failure, yielded=True)) from pending
+            raise self._fail(replace(pending.failure, yielded=True), pending) from pending
         raise StopAsyncIteration
 
     async def aclose(self) -> None:

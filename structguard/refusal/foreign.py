@@ -22,7 +22,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TypeGuard
 
-from structguard.errors import ProviderError
+from structguard.errors import ProviderError, secrets_in, without
 from structguard.refusal.facts import RequestFacts, request_facts
 from structguard.refusal.judge import detect_refusal
 from structguard.types import Api, Kind, Refusal, as_mapping
@@ -88,7 +88,7 @@ def refusal_of(
     known = facts or _facts_of(exc)
     return detect_refusal(
         status,
-        body,
+        _without_credential(exc, body),
         sent=known.sent,
         api=known.api,
         tools=known.tools,
@@ -187,6 +187,14 @@ def _facts_of(exc: BaseException) -> RequestFacts:
     apis = _APIS if api is None else (api,)
     found = [request_facts(body, spelled) for spelled in apis]
     return next((facts for facts in found if facts.sent is not None), _NO_FORMAT)
+
+
+def _without_credential(exc: BaseException, body: bytes | str) -> bytes | str:
+    """The body without the credential of the request it answers: what is read from it is remembered."""
+    headers = as_mapping(_get(_request_of(exc), "headers")) or {}
+    sent = [(name, value) for name, value in headers.items() if isinstance(value, str)]
+    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
+    return without(secrets_in(sent), text)
 
 
 def _request_of(exc: BaseException) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import time
+import traceback
 from email.utils import formatdate
 
 import pytest
@@ -20,9 +21,11 @@ from structguard.errors import (
     Unavailable,
 )
 from structguard.events import Event, ProviderFailed
+from structguard.guard import Guard
 from structguard.options import RetryOptions
 from structguard.providers import OpenAI, OpenAICompat
 from structguard.types import Kind, Scope
+from structguard.wire.base import BadReply
 from tests.doubles import EventRecorder
 from tests.http.raw import Play, raw_server
 from tests.providers.payloads import ANSWER, CHAT, FORMAT, RATE_LIMITED, REFUSED, chat_stream, sse
@@ -392,6 +395,38 @@ async def test_no_error_shows_the_key_in_whatever_words_it_is_repeated(
     assert key not in f"{error!r} {error.failure} {error.details} {seen.events}"
 
 
+OWN_KEY = "mykey1234567890abcdef"
+
+
+async def test_no_cause_shows_the_key_either(httpserver: HTTPServer) -> None:
+    """A traceback prints the causes of an error too."""
+    told = {"error": {"message": f"no access for {OWN_KEY}", "code": "invalid_api_key"}}
+    chunk = {"choices": [{"index": 0, "delta": {"content": "a"}}]}
+    raw = f"data: {json.dumps(chunk)}\n\ndata: {json.dumps(told)}\n\n"
+    script(httpserver, PATH, raw, told)
+    async with OpenAICompat(httpserver.url_for("/v1"), api_key=OWN_KEY) as provider:
+        with pytest.raises(AuthenticationFailed) as streamed:
+            await collect(provider, ask())
+        with pytest.raises(AuthenticationFailed) as whole:
+            await provider.complete(ask())
+    for caught in (streamed, whole):
+        assert isinstance(caught.value.__cause__, BadReply)
+        assert "no access for ***" in str(caught.value.__cause__)
+        assert OWN_KEY not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_no_refusal_shows_the_key_for_it_is_remembered(httpserver: HTTPServer) -> None:
+    said = f"response_format json_schema is not supported for {OWN_KEY}"
+    script(httpserver, PATH, (400, {"error": {"message": said}}), CHAT)
+    seen = EventRecorder()
+    guard = Guard(memo="memory:", observer=seen)
+    async with OpenAICompat(httpserver.url_for("/v1"), api_key=OWN_KEY, observer=seen) as provider:
+        reply = await guard.protect(provider).complete(ask(response_format=FORMAT))
+    assert reply.refusal is not None
+    assert "***" in reply.refusal.evidence
+    assert OWN_KEY not in f"{reply} {seen.events} {guard.memo.entries()}"
+
+
 async def test_a_key_that_is_a_mere_word_is_no_secret(httpserver: HTTPServer) -> None:
     script(httpserver, PATH, (400, {"error": {"message": "none of it"}}))
     async with OpenAICompat(
@@ -424,3 +459,11 @@ async def test_a_key_in_the_query_of_the_base_url_is_never_shown(httpserver: HTT
             await provider.complete(ask())
         shown = f"{caught.value!r} {caught.value.failure} {seen.events} {provider._engine.router}"
     assert secret not in shown
+
+
+async def test_nor_where_the_endpoint_repeats_it(httpserver: HTTPServer) -> None:
+    script(httpserver, PATH, (401, {"error": {"message": f"not {OWN_KEY}"}}))
+    url = f"{httpserver.url_for('/v1')}?key={OWN_KEY}"
+    async with OpenAICompat(url, observer=EventRecorder()) as provider:
+        with pytest.raises(AuthenticationFailed, match=r"not \*\*\*"):
+            await provider.complete(ask())

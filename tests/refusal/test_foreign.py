@@ -34,6 +34,19 @@ class TestOpenAI:
         error = openai_error(httpserver, 400, REFUSED, response_format={"type": "json_object"})
         assert is_refusal(error)
 
+    def test_the_evidence_is_without_the_calls_own_key(self, httpserver: HTTPServer) -> None:
+        key = "mykey1234567890abcdef"
+        body = {"error": {"message": f"response_format is not supported for {key}"}}
+        httpserver.expect_request("/v1/chat/completions").respond_with_json(body, status=400)
+        client = openai.OpenAI(api_key=key, base_url=httpserver.url_for("/v1"), max_retries=0)
+        with pytest.raises(openai.APIStatusError) as caught:
+            client.chat.completions.create(
+                model="m", messages=MESSAGES, response_format={"type": "json_object"}
+            )
+        found = refusal_of(caught.value)
+        assert found is not None
+        assert found.evidence == "response_format is not supported for ***"
+
     def test_a_call_without_a_format_is_not(self, httpserver: HTTPServer) -> None:
         assert not is_refusal(openai_error(httpserver, 400, REFUSED))
 

@@ -26,6 +26,27 @@ def _tests(module: str, *names: str) -> tuple[str, ...]:
 
 MUTATIONS: list[Mutation] = [
     Mutation(
+        "providers: the cause of an error tells the key",
+        CALL,
+        "            cause.args = (cause.failure.message,)\n",
+        "",
+        _tests("error_path", "no_cause_shows_the_key_either"),
+    ),
+    Mutation(
+        "providers: a refusal's evidence tells the key",
+        EXCHANGE,
+        "call.concealed(failure.body),",
+        "failure.body,",
+        _tests("error_path", "no_refusal_shows_the_key_for_it_is_remembered"),
+    ),
+    Mutation(
+        "refusal: a foreign refusal's evidence tells the key",
+        "structguard/refusal/foreign.py",
+        "        _without_credential(exc, body),\n",
+        "        body,\n",
+        ("tests/refusal/test_foreign.py", "-k", "own_key"),
+    ),
+    Mutation(
         "http: a second gzip member is lost",
         "structguard/http/gunzip.py",
         "            data = self._member.unused_data\n",
@@ -162,8 +183,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "providers: a broken stream does not know it had begun",
         STREAMING,
-        "raise self._fail(replace(pending.failure, yielded=True)) from pending",
-        "raise self._fail(pending.failure) from pending",
+        "raise self._fail(replace(pending.failure, yielded=True), pending) from pending",
+        "raise self._fail(pending.failure, pending) from pending",
         _tests(
             "broken_connections",
             "a_stream_cut_after_its_first_event_is_truncated_and_never_sent_again",
