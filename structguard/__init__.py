@@ -1,8 +1,15 @@
 """
 Structured outputs that survive endpoints which refuse, ignore or mangle them.
 
-Everything public is here and is loaded when it is first touched: importing this package imports
-no SDK, no validator and no HTTP client.
+    client = structguard.wrap(OpenAI(...))       # the same client, guarded
+    structguard.info(answer)                     # how a call was served
+
+`wrap` guards an openai client, `guarded` a function, `Guard().protect` a provider and
+`Guard().transport` any other client built on httpx2. `parse` and `detect_refusal` work on their own.
+On the command line: `structguard --help`.
+
+Names are loaded when they are first used: importing this package imports no SDK, no validator and no
+HTTP client.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Four ready sub-calls of a memory pipeline: rewriter, link_generator, vote_runner, distiller.
+Four ready-made sub-calls for a memory system: rewriter, link_generator, vote_runner, distiller.
 
-Each function makes one; it is called with a provider, a protected one or a chain first and gives an
-Outcome. Prompts, limits and time-outs can be given. Source: spec memory; docs/subcalls.md.
+Each function creates one. Its first argument is a provider, protected or not, or a chain, and it
+returns an `Outcome`. Prompts, limits and timeouts can be changed. Source: spec memory.
 """
 
 from structguard.memory.distiller import Episode as Episode, distiller as distiller

@@ -47,11 +47,12 @@ def distiller(
     observer: Observer = log_events,
 ) -> Subcall[[Sequence[Episode]], Lesson]:
     """
-    A distiller: `await distill(provider, episodes, session="7")` gives `Outcome[Lesson]`.
+    Create a distiller: `await distill(provider, episodes, session="7")` is an `Outcome[Lesson]`.
 
-    Skipped for an empty cluster. A lesson that breaks a limit is none, its reason one word; a
-    procedure that does is left out and listed in `rejected`, as are tags. `procedure=False` asks for
-    the lesson alone. The partition is the session itself. `timeout` in seconds.
+    It is skipped if there are no episodes. A lesson that exceeds a limit gives the status none, with
+    one word as the reason; a procedure or a tag that does is left out and listed in `rejected`. With
+    `procedure=False`, it asks for the lesson only. The partition is the session itself. `timeout` is
+    in seconds.
     """
 
     def describe(episodes: Sequence[Episode]) -> Ask | Skip:

@@ -112,10 +112,11 @@ def link_generator(
     observer: Observer = log_events,
 ) -> Subcall[[Sequence[Memory]], tuple[Relation, ...]]:
     """
-    A link generator: `await link(provider, memories, session="7")` gives Outcome of Relations.
+    Create a link generator; `await link(provider, memories, session="7")` gives Relations.
 
-    Skipped with fewer than two memories. Links that are malformed, name an unknown id or kind, loop,
-    repeat or are too many are dropped and listed in `rejected`. `timeout` in seconds.
+    It is skipped if there are fewer than two memories. Links that are malformed, name an unknown id
+    or kind, point to themselves, are repeated or exceed the limit are left out and listed in
+    `rejected`. `timeout` is in seconds.
     """
 
     def describe(memories: Sequence[Memory]) -> Ask | Skip:

@@ -177,10 +177,10 @@ def rewriter(
     observer: Observer = log_events,
 ) -> Rewriter:
     """
-    A rewriter: `await rewrite(provider, history, message, session="7")` gives `Outcome[str]`.
+    Create a rewriter: `await rewrite(provider, history, message, session="7")` is an `Outcome[str]`.
 
-    Skipped without a history and when the message is self-contained. An answer that cannot be used
-    (several lines, over the limit, no tag) is none. `timeout` in seconds.
+    It is skipped if there is no history, or if the message needs no context. An answer that cannot be
+    used (several lines, too long, no tag) gives the status none. `timeout` is in seconds.
     """
 
     def describe(history: Sequence[Turn], message: str) -> Ask | Skip:

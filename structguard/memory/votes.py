@@ -107,12 +107,11 @@ def vote_runner(
     observer: Observer = log_events,
 ) -> Subcall[[Sequence[Surfaced], str, str], tuple[Vote, ...]]:
     """
-    A vote runner: `await vote(provider, surfaced, message, reply, session="7")` gives Outcome of
-    Votes.
+    Create a vote runner; `await vote(provider, surfaced, message, reply, session="7")` gives Votes.
 
-    Skipped when nothing was surfaced. Votes that are malformed, on what was not surfaced, repeated
-    (the first of a kind and id counts) or too many are dropped and listed in `rejected`. `timeout`
-    in seconds.
+    It is skipped if nothing was surfaced. Votes that are malformed, concern something that was not
+    surfaced, are repeated (the first one counts) or exceed the limit are left out and listed in
+    `rejected`. `timeout` is in seconds.
     """
 
     def describe(surfaced: Sequence[Surfaced], message: str, reply: str) -> Ask | Skip:

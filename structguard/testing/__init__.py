@@ -1,8 +1,8 @@
 """
-For tests, ours and yours: a scripted provider, a loopback endpoint that refuses, pytest fixtures.
+Help for tests: a scripted provider, a local endpoint that refuses, and pytest fixtures.
 
-`Script` plays outcomes where a provider stands; `RefusingEndpoint` is a real server on 127.0.0.1 for
-whatever speaks HTTP. The pytest plugin gives the fixtures `memory_memo` and `refusing_endpoint`.
+`Script` takes the place of a provider; `RefusingEndpoint` is a real server on 127.0.0.1 for anything
+that sends HTTP. The pytest plugin provides the fixtures `memory_memo` and `refusing_endpoint`.
 """
 
 from __future__ import annotations

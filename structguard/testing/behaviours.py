@@ -24,10 +24,11 @@ Transport: TypeAlias = Literal["", "slow", "cut", "hang_up"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """
-    One request as the endpoint reads it. `sent` is the format it carries, `schema` the one in it,
-    `value` what an obedient
-    model would answer: the endpoint's own value, else one that fits the schema in the format or in
-    the prompt.
+    One request, as the endpoint understands it.
+
+    `sent` is the format that it carries, and `schema` the schema in it. `value` is what an obedient
+    model would answer: the endpoint's own value, or else one that matches the schema in the format
+    or in the prompt.
     """
 
     api: Api

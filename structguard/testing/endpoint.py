@@ -47,8 +47,10 @@ _APIS: Mapping[str, Api] = MappingProxyType(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """
-    One request as it arrived: its path, headers (lower case, no credentials), JSON body; and the
-    status it was answered with (0: the connection was closed instead), and the start of that answer.
+    One request that arrived: path, headers (lower case, without credentials) and JSON body.
+
+    `model` and `sent` are the model and the format in it. `status` is what it was answered with (0:
+    the connection was closed instead), and `reply` the beginning of that answer.
     """
 
     path: str
@@ -62,19 +64,25 @@ class Asked:
 
 class RefusingEndpoint:
     """
-    A loopback endpoint; `with RefusingEndpoint("refuse404") as endpoint:` and point a client at
-    `endpoint.base_url`.
+    A local HTTP endpoint that misbehaves on demand, for the openai client and others.
 
-    `behaviour` is a name of `BEHAVIOURS`; a request whose model carries such a name (the last part of
-    its path, so `vendor/refuse404` does) gets that row instead. `A+B` refuses as A and answers the
-    rest as B, a name of `SAYS`. `answer` is B for everything: such a name, or a callable of the `Ask`.
-    `value` is what an obedient model answers; None: a sample of the schema in the format or the
-    prompt. `delay` in seconds (slow), `failures` is how many requests a model fails (flaky429).
+    Use it as a context manager, or call `start` and `stop`, and point a client at `base_url`. It
+    speaks Chat Completions and Responses, streamed or not. It is served by threads, which end when
+    it is stopped.
 
-    Threads serve it and end with the context. `requests` is what arrived, in order.
+    Args:
+        behaviour: A name in `BEHAVIOURS`, such as "refuse404". A request whose model ends in such a
+            name ("vendor/refuse422") gets that behaviour instead. "A+B" refuses formats like A and
+            answers everything else like B, a name in `SAYS`.
+        answer: How it answers: a name in `SAYS`, or a callable that takes the `Ask` and returns what
+            is `Said`.
+        value: What an obedient model answers. None is a sample for the schema in the format or in the
+            prompt.
+        delay: Seconds that the behaviour "slow" waits.
+        failures: Number of requests that each model fails with the behaviour "flaky429".
 
     Raises:
-        ValueError: a name that is in no table.
+        ValueError: A name that is in neither table.
     """
 
     def __init__(
@@ -105,32 +113,32 @@ class RefusingEndpoint:
 
     @property
     def base_url(self) -> str:
-        """Where it listens, `http://127.0.0.1:PORT/v1`."""
+        """The base URL for clients: `http://127.0.0.1:PORT/v1`."""
         if self._server is None:
             raise RuntimeError("the endpoint is not running: use it as a context manager")
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     @property
     def requests(self) -> list[Asked]:
-        """What was asked so far, oldest first; a copy."""
+        """The requests so far, oldest first, as a copy."""
         with self._lock:
             return list(self._requests)
 
     def count(self, model: str | None = None, *, status: int | None = None) -> int:
-        """How many requests arrived, of one model or with one status if told."""
+        """The number of requests so far; optionally only of one model, or with one status."""
         return sum(
             model in (None, request.model) and status in (None, request.status)
             for request in self.requests
         )
 
     def clear(self) -> None:
-        """Forget what was asked, and who failed already."""
+        """Forget the requests so far, and which models have failed already."""
         with self._lock:
             self._requests.clear()
             self._failed.clear()
 
     def start(self) -> Self:
-        """Listen on a free port."""
+        """Start to listen on a free port, and return itself."""
         if self._server is not None:
             raise RuntimeError("the endpoint is running already")
         self._stopping.clear()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def memory_memo() -> Iterator[Memo]:
-    """An empty memo that lives and dies with the test."""
+    """An empty memo in memory, for one test."""
     from structguard.memo import open_memo  # noqa: PLC0415
 
     with open_memo("memory:") as memo:
@@ -28,8 +28,9 @@ def memory_memo() -> Iterator[Memo]:
 @pytest.fixture
 def refusing_endpoint() -> Iterator[RefusingEndpoint]:
     """
-    A running `RefusingEndpoint`: it refuses every format with a 400; a model named after another
-    behaviour ("refuse404", "fenced", "slow", …) gets that one.
+    A running `RefusingEndpoint` that refuses every format with a 400.
+
+    A model named after another behaviour ("refuse404", "fenced", "slow", …) gets that one.
     """
     from structguard.testing.endpoint import RefusingEndpoint  # noqa: PLC0415
 

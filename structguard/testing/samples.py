@@ -35,7 +35,7 @@ _FORMATS: Mapping[str, str] = MappingProxyType(
 
 def sample(schema: Mapping[str, object]) -> object:
     """
-    A value for the schema; where none is found (a pattern, a `not`), one of the right type.
+    Return a value that matches the schema, or at least has its type (with a pattern, a `not`).
 
     >>> sample({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}})
     {'n': 3}

@@ -57,22 +57,22 @@ _SENT: Mapping[type[Format], FormatKind] = MappingProxyType(
 
 
 class ScriptOver(AssertionError):
-    """A scripted provider was asked once more than it has outcomes."""
+    """A scripted provider got more requests than it has outcomes."""
 
 
 class Script:
     """
-    A `service.Provider` that plays `outcomes`, one a request, complete or streamed.
+    A provider that plays one outcome per request, whole or streamed.
 
-    An outcome is text or a Completion (the reply), a Failure (raised as the ProviderError our
-    providers would raise, with the refusal judged when the request carries a format), an exception
-    (raised as it is), a list of stream events, the last one Finished (a Failure or exception in it
-    breaks the stream there), or a callable that gets the request and gives any of these, awaited if
-    need be. `requests` holds what was asked, in order; `closed` counts `aclose`.
+    An outcome is a text or a Completion (the reply), a Failure (raised as the ProviderError that a
+    real provider would raise; if the request carries a format, it may be a refusal), an exception
+    (raised as it is), a list of stream events that ends with Finished (a Failure or an exception in
+    it breaks the stream there), or a callable, sync or async, that takes the request and returns any
+    of these. `requests` holds the requests in order; `closed` counts the calls of `aclose`.
 
     Raises:
-        TypeError: an outcome that is none of these.
-        ScriptOver: asked when nothing is left to play.
+        TypeError: An outcome of another type.
+        ScriptOver: A request after the last outcome.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Script:
         self._observer = observer
 
     def api_for(self, model: str | None, /) -> Api:
-        """The wire API it pretends to speak, the same for every model."""
+        """The API that it pretends to use, the same for every model."""
         del model
         return self._api
 
@@ -124,11 +124,11 @@ class Script:
             yield playing
 
     async def status(self) -> Status:
-        """Healthy, always."""
+        """Always healthy."""
         return Status(health="healthy", message="scripted", latency=0.0)
 
     async def aclose(self) -> None:
-        """Count it."""
+        """Count the call; there is nothing to close."""
         self.closed += 1
 
     async def _next(self, request: Request) -> Sequence[Step]:

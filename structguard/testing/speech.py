@@ -18,7 +18,11 @@ _PIECE = 12  # characters of a streamed delta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One reply: its text, its reasoning, how it ended; `error` stands where an answer should."""
+    """
+    What the endpoint answers: the text, the reasoning and the finish reason of one reply.
+
+    `error` is an error object that takes the place of an answer.
+    """
 
     text: str = ""
     reasoning: str = ""
