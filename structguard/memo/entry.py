@@ -17,7 +17,7 @@ from typing import TypeAlias, get_args
 from structguard.errors import redact
 from structguard.events import RefusalSkipped, Verdict
 from structguard.memo.record import MAX_EVIDENCE, VERSION, is_entry
-from structguard.types import Api, Flag, FormatKind, MemoKey, Refusal, Scope, as_mapping, kept
+from structguard.types import Api, Flag, FormatKind, MemoKey, Refusal, Scope, as_mapping, cached
 
 DEFAULT_EXPIRY = 86400.0  # seconds
 UNNAMED_EXPIRY = 300.0  # seconds: an error that says nothing is weak evidence
@@ -179,7 +179,7 @@ class Entry:
             return self.flag or "unknown"  # which no call carries
         return self.schema
 
-    @kept
+    @cached
     def slot(self) -> Slot:
         """What it applies to: two entries with one slot are one entry, seen twice."""
         if self.verdict == "use_api":
@@ -215,12 +215,12 @@ class Entry:
             return self.schema == key.schema
         return self.scope is not Scope.COMBINATION or self.flag in key.flags
 
-    @kept
+    @cached
     def refusal(self) -> Refusal:
         """The verdict it was made from."""
         return Refusal(self.scope, self.rule, self.feature, self.evidence, self.flag)
 
-    @kept
+    @cached
     def skipped(self) -> RefusalSkipped:
         """The event of a refused request that it spared, the same each time."""
         assert self.format is not None  # noqa: S101  only `use_api` names none

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import structguard.schema as schemas
-from structguard.types import JsonObject, JsonSchema, as_mapping, as_sequence, as_text, kept
+from structguard.types import JsonObject, JsonSchema, as_mapping, as_sequence, as_text, cached
 
 Schema: TypeAlias = Mapping[str, object]
 _MOST: Final = 64  # alternatives kept at one place
@@ -57,17 +57,17 @@ class Target:
             asked = JsonSchema(schema={"type": "object"})
         return cls(asked, schemas.validator(asked.schema))
 
-    @kept
+    @cached
     def root(self) -> list[Schema]:
         """The alternatives at the top of the schema."""
         return self.expand([self.format.schema])
 
-    @kept
+    @cached
     def types(self) -> set[str] | None:
         """The types the top may have, None for any."""
         return allowed(self.root)
 
-    @kept
+    @cached
     def known(self) -> frozenset[str]:
         """Every property name in the schema."""
         names: set[str] = set()
@@ -131,7 +131,7 @@ class Target:
                 found.append(item)
         return self.expand(found)
 
-    @kept
+    @cached
     def one_array(self) -> str | None:
         """The one property that is an array, when the top is an object with nothing else required."""
         names = {name for part in self.root for name in as_mapping(part.get("properties")) or ()}
@@ -185,7 +185,7 @@ class Target:
             return True
         return any(key in self._keys for key in mapping)
 
-    @kept
+    @cached
     def _keys(self) -> frozenset[str] | None:
         """The keys the answer's object, or the objects of its list, may have; None for any."""
         parts = [part for part in self.root if "properties" in part]

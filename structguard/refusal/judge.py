@@ -23,7 +23,7 @@ from structguard.refusal.schema_words import SCHEMA_SIZE, SCHEMA_WORD
 from structguard.refusal.statements import Body, Statement, read
 from structguard.refusal.text import plain, sentences, spaced
 from structguard.refusal.words import FLAGS, UNSUPPORTED
-from structguard.types import Api, Flag, FormatKind, Refusal, Scope, kept
+from structguard.types import Api, Flag, FormatKind, Refusal, Scope, cached
 
 EVIDENCE = 200  # characters
 LONGEST = 1_000  # characters of one statement that are judged, around the first cue
@@ -68,12 +68,12 @@ class _Line:
     place: Place
     sent: FormatKind
 
-    @kept
+    @cached
     def text(self) -> str:
         """The whole line as patterns read it."""
         return plain(self.statement.text)
 
-    @kept
+    @cached
     def excluded(self) -> frozenset[str]:
         """The exclusions that hold for the line as a whole."""
         return _excluded(self.text)

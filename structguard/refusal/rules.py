@@ -35,7 +35,7 @@ from structguard.refusal.words import (
     UNSUPPORTED,
     WITHHELD,
 )
-from structguard.types import FormatKind, Scope, kept
+from structguard.types import FormatKind, Scope, cached
 
 
 @dataclass(frozen=True)
@@ -47,27 +47,27 @@ class Sentence:
     sent: FormatKind
     first: bool = True  # of its line: only that one is refused by its location alone
 
-    @kept
+    @cached
     def plain(self) -> str:
         """As `plain`, with short JSON blobs blanked out: a schema printed back proves nothing."""
         return plain(self.raw)
 
-    @kept
+    @cached
     def bare(self) -> str:
         """Plain text without blobs: what the schema rules read."""
         return without_blobs(self.plain)
 
-    @kept
+    @cached
     def spaced(self) -> str:
         """Plain text with underscores as blanks: what the feature and verb rules read."""
         return spaced(_NAMED.sub(r"\1\2 '…'", self.plain))
 
-    @kept
+    @cached
     def feature(self) -> str | None:
         """The first feature the sentence names."""
         return feature_in(self.spaced)
 
-    @kept
+    @cached
     def at_the_format(self) -> str:
         """What is said at the format's own place and names no format itself; else nothing."""
         if self.feature is None:
@@ -77,7 +77,7 @@ class Sentence:
             return ""
         return rest
 
-    @kept
+    @cached
     def about_schema(self) -> bool:
         """Whether schema rules apply: a schema was sent, and the sentence is about no tool's."""
         return self.sent == "json_schema"

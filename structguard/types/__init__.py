@@ -1,5 +1,6 @@
 """Neutral values of the whole house: pure data that imports nothing but the standard library."""
 
+from structguard.types.cached import cached as cached
 from structguard.types.content import (
     File as File,
     Image as Image,
@@ -40,7 +41,6 @@ from structguard.types.faults import (
     Refusal as Refusal,
     Scope as Scope,
 )
-from structguard.types.kept import kept as kept
 from structguard.types.narrow import (
     as_iterable as as_iterable,
     as_mapping as as_mapping,

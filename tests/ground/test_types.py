@@ -22,7 +22,7 @@ from structguard.types import (
     as_mapping,
     as_sequence,
     as_text,
-    kept,
+    cached,
 )
 
 CALL: dict[str, Any] = {
@@ -212,7 +212,7 @@ class Meeting:
 
     both = threading.Barrier(2)
 
-    @kept
+    @cached
     def place(self) -> int:
         """Where."""
         return self.both.wait(5.0)

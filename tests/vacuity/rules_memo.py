@@ -18,7 +18,7 @@ MUTATIONS: list[Mutation] = [
     ),
     Mutation(
         "memo-what-is-kept-needs-no-lock",
-        "structguard/types/kept.py",
+        "structguard/types/cached.py",
         "        value = self._make(holder)\n",
         "        from threading import RLock\n"
         "        with globals().setdefault('_lock', RLock()):\n"

@@ -15,7 +15,7 @@ H = TypeVar("H")
 T = TypeVar("T")
 
 
-class kept(Generic[H, T]):  # noqa: N801  a decorator, named as the built-in ones are
+class cached(Generic[H, T]):  # noqa: N801  a decorator, named as the built-in ones are
     """A method without arguments that becomes an attribute; its class must have a `__dict__`."""
 
     def __init__(self, make: Callable[[H], T]) -> None:
