@@ -21,7 +21,7 @@ from tests.flow.test_flow import Wall
 Driver = Callable[[Memo, list[Sent[str]]], Served[str]]
 
 
-class World:
+class Harness:
     """A memo on disk with a wall clock that can be moved, and what happened."""
 
     def __init__(self, path: Path) -> None:
@@ -57,46 +57,46 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path)
 
 
-def test_the_sync_driver_remembers_leases_and_forgets(world: World) -> None:
-    assert world.drive(refused(), answered()).requests == 2
-    assert world.drive(answered()).requests == 1
-    world.wall.now += 200_000.0
-    assert world.drive(answered()).enforced is True
-    assert world.told[0] is RefusalRemembered
-    assert world.told[-1] is FormatRecovered
-    assert world.memo.entries() == []
+def test_the_sync_driver_remembers_leases_and_forgets(harness: Harness) -> None:
+    assert harness.drive(refused(), answered()).requests == 2
+    assert harness.drive(answered()).requests == 1
+    harness.wall.now += 200_000.0
+    assert harness.drive(answered()).enforced is True
+    assert harness.told[0] is RefusalRemembered
+    assert harness.told[-1] is FormatRecovered
+    assert harness.memo.entries() == []
 
 
-async def test_the_async_driver_remembers_leases_and_forgets(world: World) -> None:
-    assert (await world.adrive(refused(), answered())).requests == 2
-    assert (await world.adrive(answered())).requests == 1
-    world.wall.now += 200_000.0
-    assert (await world.adrive(answered())).enforced is True
-    assert world.told[-1] is FormatRecovered
-    assert await world.memo.aentries() == []
+async def test_the_async_driver_remembers_leases_and_forgets(harness: Harness) -> None:
+    assert (await harness.adrive(refused(), answered())).requests == 2
+    assert (await harness.adrive(answered())).requests == 1
+    harness.wall.now += 200_000.0
+    assert (await harness.adrive(answered())).enforced is True
+    assert harness.told[-1] is FormatRecovered
+    assert await harness.memo.aentries() == []
 
 
 async def test_store_work_leaves_the_event_loops_thread(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = world.memo.remember
+    original = harness.memo.remember
 
     def remember(entry: object) -> bool:
-        world.threads.add(threading.get_ident())
+        harness.threads.add(threading.get_ident())
         return original(entry)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(world.memo, "remember", remember)
-    await world.adrive(refused(), answered())
-    assert world.threads
-    assert threading.get_ident() not in world.threads
+    monkeypatch.setattr(harness.memo, "remember", remember)
+    await harness.adrive(refused(), answered())
+    assert harness.threads
+    assert threading.get_ident() not in harness.threads
 
 
 def test_the_store_is_read_before_the_first_call_that_carries_a_format(tmp_path: Path) -> None:
-    World(tmp_path).drive(refused(), answered())
+    Harness(tmp_path).drive(refused(), answered())
     other = Wall()
     fresh = open_memo(f"disk:{tmp_path}", wall=other)
     seen: list[object] = []
@@ -141,34 +141,34 @@ def loss() -> Iterator[Loss]:
     gc.enable()
 
 
-def test_a_failed_call_is_let_go_at_once(world: World, loss: Loss) -> None:
+def test_a_failed_call_is_let_go_at_once(harness: Harness, loss: Loss) -> None:
     with pytest.raises(Failed, match="down") as caught:
-        drive(FakeCall(), loss.send, memo=world.memo, policy=Policy(), observer=ignore)
+        drive(FakeCall(), loss.send, memo=harness.memo, policy=Policy(), observer=ignore)
     assert isinstance(caught.value.__cause__, Refused)
     del caught
     assert [error() for error in loss.gone] == [None]
 
 
-async def test_a_failed_async_call_is_let_go_at_once(world: World, loss: Loss) -> None:
+async def test_a_failed_async_call_is_let_go_at_once(harness: Harness, loss: Loss) -> None:
     with pytest.raises(Failed, match="down") as caught:
-        await adrive(FakeCall(), loss.asend, memo=world.memo, policy=Policy(), observer=ignore)
+        await adrive(FakeCall(), loss.asend, memo=harness.memo, policy=Policy(), observer=ignore)
     assert isinstance(caught.value.__cause__, Refused)
     del caught
     assert [error() for error in loss.gone] == [None]
 
 
-def test_a_stop_iteration_comes_out_of_the_sync_driver_as_it_is(world: World) -> None:
+def test_a_stop_iteration_comes_out_of_the_sync_driver_as_it_is(harness: Harness) -> None:
     with pytest.raises(StopIteration):
-        world.drive(failed(StopIteration()))
+        harness.drive(failed(StopIteration()))
 
 
 @pytest.mark.parametrize(
     "error", [RuntimeError("own"), RuntimeError("generator raised StopIteration")], ids=str
 )
-def test_a_runtime_error_stays_one(world: World, error: RuntimeError) -> None:
+def test_a_runtime_error_stays_one(harness: Harness, error: RuntimeError) -> None:
     error.__cause__ = StopIteration() if "generator" in str(error) else None
     with pytest.raises(RuntimeError) as caught:
-        world.drive(failed(error))
+        harness.drive(failed(error))
     assert caught.value is error
 
 

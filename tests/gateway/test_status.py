@@ -31,7 +31,7 @@ def anyio_backend() -> str:
 
 
 @dataclass
-class World:
+class Harness:
     core: Core
     client: httpx2.AsyncClient
 
@@ -46,7 +46,7 @@ class World:
 
 
 @asynccontextmanager
-async def world(workers_dir: Path | None = None, **tables: object) -> AsyncIterator[World]:
+async def harness(workers_dir: Path | None = None, **tables: object) -> AsyncIterator[Harness]:
     table: dict[str, object] = {
         "providers": {"up": {"base_url": "http://127.0.0.1:9/v1"}},
         "endpoints": {"responses": {"enabled": True}},
@@ -58,7 +58,7 @@ async def world(workers_dir: Path | None = None, **tables: object) -> AsyncItera
     app = Starlette(routes=status_routes(core))
     transport = httpx2.ASGITransport(app=app)  # type: ignore[arg-type, unused-ignore]
     async with httpx2.AsyncClient(transport=transport, base_url="http://gateway:8080") as client:
-        yield World(core, client)
+        yield Harness(core, client)
     await core.upstreams.aclose()
 
 
@@ -68,7 +68,7 @@ def form_of(page: str) -> dict[str, str]:
 
 async def test_the_page_shows_memo_chains_and_providers_under_a_strict_policy() -> None:
     links = ["up:big", "up:small"]
-    async with world(models={"fast": links}) as there:
+    async with harness(models={"fast": links}) as there:
         there.core.memo.add("up", "big", base_url="http://127.0.0.1:9/v1", evidence="says <no>")
         reply = await there.client.get("/")
         assert reply.headers["content-security-policy"].startswith("default-src 'none'")
@@ -81,7 +81,7 @@ async def test_the_page_shows_memo_chains_and_providers_under_a_strict_policy() 
 
 
 async def test_the_form_forgets_one_entry_and_says_so() -> None:
-    async with world() as there:
+    async with harness() as there:
         there.core.memo.add("up", "one", evidence="a")
         there.core.memo.add("up", "two", evidence="b")
         form = form_of(await there.page())
@@ -110,7 +110,7 @@ async def test_the_form_forgets_one_entry_and_says_so() -> None:
 async def test_no_other_site_can_post_the_form(
     change: dict[str, str], headers: dict[str, str]
 ) -> None:
-    async with world() as there:
+    async with harness() as there:
         there.core.memo.add("up", "one", evidence="a")
         form = {**form_of(await there.page()), **change}
         reply = await there.post(form, **headers)
@@ -120,7 +120,7 @@ async def test_no_other_site_can_post_the_form(
 
 
 async def test_a_form_without_fields_or_too_long_is_refused() -> None:
-    async with world() as there:
+    async with harness() as there:
         assert (await there.post({})).status_code == 403
         assert (await there.post({"csrf": "x" * 5000})).status_code == 413
         reply = await there.client.post("/forget", content=b"\xff=&&&%zz;;" * 100)
@@ -128,7 +128,7 @@ async def test_a_form_without_fields_or_too_long_is_refused() -> None:
 
 
 async def test_a_browser_is_asked_to_log_in_and_let_in_with_a_token_as_password() -> None:
-    async with world(auth=TOKENS) as there:
+    async with harness(auth=TOKENS) as there:
         there.core.memo.add("up", "one", evidence="a")
         for path, method in (("/", "GET"), ("/forget", "POST")):
             reply = await there.client.request(method, path)
@@ -143,14 +143,14 @@ async def test_a_browser_is_asked_to_log_in_and_let_in_with_a_token_as_password(
 
 
 async def test_too_many_wrong_passwords_are_told_to_wait() -> None:
-    async with world(auth={"token_envs": ["GATEWAY_TOKEN"], "failures": 2}) as there:
+    async with harness(auth={"token_envs": ["GATEWAY_TOKEN"], "failures": 2}) as there:
         wrong = {"authorization": "Basic " + base64.b64encode(b"me:wrong").decode()}
         codes = [(await there.client.get("/", headers=wrong)).status_code for _ in range(3)]
         assert codes == [401, 401, 429]
 
 
 async def test_a_form_of_one_gateway_is_taken_by_another_with_the_same_tokens() -> None:
-    async with world(auth=TOKENS) as one, world(auth=TOKENS) as other:
+    async with harness(auth=TOKENS) as one, harness(auth=TOKENS) as other:
         one.core.memo.add("up", "one", evidence="a")
         reply = await other.post(form_of(await one.page(**BASIC)), **BASIC)
         assert reply.status_code == 303
@@ -160,7 +160,7 @@ async def test_workers_without_tokens_share_a_secret_and_strangers_do_not(tmp_pa
     share_metrics(tmp_path / "shared", {})
     forms: list[dict[str, str]] = []
     for directory in (tmp_path / "shared", tmp_path / "shared", None, None):
-        async with world(workers_dir=directory) as there:
+        async with harness(workers_dir=directory) as there:
             there.core.memo.add("up", "one", evidence="a")
             forms.append(form_of(await there.page()))
     assert forms[0] == forms[1]

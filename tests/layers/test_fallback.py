@@ -30,7 +30,7 @@ DOWN = failing(Kind.UNAVAILABLE, "down")
 GONE = failing(Kind.NOT_FOUND, "no such model")
 
 
-class World:
+class Harness:
     """A chain over scripts, its clock and its events."""
 
     def __init__(self, *scripts: Script, options: BreakerOptions | None = None) -> None:
@@ -123,11 +123,11 @@ def test_two_models_of_one_provider_are_told_apart() -> None:
 
 
 async def test_the_primary_is_asked_with_the_model_of_its_link() -> None:
-    world = World(Script("first"), Script("second"))
-    assert await world.ask() == "first"
-    assert world.calls == [1, 0]
-    assert world.scripts[0].requests[0].model == "m-a"
-    assert named(world.events) == []
+    harness = Harness(Script("first"), Script("second"))
+    assert await harness.ask() == "first"
+    assert harness.calls == [1, 0]
+    assert harness.scripts[0].requests[0].model == "m-a"
+    assert named(harness.events) == []
 
 
 async def test_a_link_without_a_model_leaves_the_requests() -> None:
@@ -137,35 +137,35 @@ async def test_a_link_without_a_model_leaves_the_requests() -> None:
 
 
 async def test_a_fallback_that_served_stays_until_cooldown_and_probe_interval_are_over() -> None:
-    world = World(Script(DOWN, "again"), Script("second"))
-    assert await world.ask() == "second"
+    harness = Harness(Script(DOWN, "again"), Script("second"))
+    assert await harness.ask() == "second"
     for seconds in (0.0, 29.0, 2.0, 268.0):
-        world.clock.advance(seconds)
-        assert await world.ask() == "second"
-    assert world.calls[0] == 1
-    world.clock.advance(1.0)
-    assert await world.ask() == "again"
-    assert world.calls[0] == 2
-    assert await world.ask() == "again"
+        harness.clock.advance(seconds)
+        assert await harness.ask() == "second"
+    assert harness.calls[0] == 1
+    harness.clock.advance(1.0)
+    assert await harness.ask() == "again"
+    assert harness.calls[0] == 2
+    assert await harness.ask() == "again"
 
 
 async def test_even_a_single_failure_under_the_threshold_moves_to_the_fallback_that_serves() -> (
     None
 ):
-    world = World(Script(GONE), Script("second"))
-    assert [await world.ask(), await world.ask()] == ["second", "second"]
-    assert world.calls == [1, 2]
-    assert named(world.events) == ["LinkAway"]
+    harness = Harness(Script(GONE), Script("second"))
+    assert [await harness.ask(), await harness.ask()] == ["second", "second"]
+    assert harness.calls == [1, 2]
+    assert named(harness.events) == ["LinkAway"]
 
 
 async def test_going_away_and_coming_back_is_told_once_each() -> None:
-    world = World(Script(DOWN, DOWN, "again"), Script("second"))
-    await world.ask()
-    world.clock.advance(300.0)
-    assert await world.ask() == "second"  # the probe failed
-    world.clock.advance(300.0)
-    assert await world.ask() == "again"
-    assert named(world.events) == [
+    harness = Harness(Script(DOWN, DOWN, "again"), Script("second"))
+    await harness.ask()
+    harness.clock.advance(300.0)
+    assert await harness.ask() == "second"  # the probe failed
+    harness.clock.advance(300.0)
+    assert await harness.ask() == "again"
+    assert named(harness.events) == [
         "BreakerOpened",
         "LinkAway",
         "BreakerHalfOpen",
@@ -173,61 +173,61 @@ async def test_going_away_and_coming_back_is_told_once_each() -> None:
         "BreakerHalfOpen",
         "LinkBack",
     ]
-    opened = [event.seconds for event in world.events if isinstance(event, BreakerOpened)]
+    opened = [event.seconds for event in harness.events if isinstance(event, BreakerOpened)]
     assert opened == [30.0, 60.0]
-    away = next(event for event in world.events if isinstance(event, LinkAway))
+    away = next(event for event in harness.events if isinstance(event, LinkAway))
     assert away == LinkAway(partition="", link="a", to="b", reason="unavailable: scripted: down")
-    assert world.events[-1] == LinkBack(partition="", link="a")
+    assert harness.events[-1] == LinkBack(partition="", link="a")
 
 
 async def test_the_ladder_ends_at_its_cap() -> None:
-    world = World(Script(DOWN), options=BreakerOptions(cooldowns=(1.0, 2.0)))
+    harness = Harness(Script(DOWN), options=BreakerOptions(cooldowns=(1.0, 2.0)))
     for _ in range(4):
-        await world.fails()
-        world.clock.advance(10.0)
-    opened = [event.seconds for event in world.events if isinstance(event, BreakerOpened)]
+        await harness.fails()
+        harness.clock.advance(10.0)
+    opened = [event.seconds for event in harness.events if isinstance(event, BreakerOpened)]
     assert opened == [1.0, 2.0, 2.0, 2.0]
 
 
 async def test_a_cooling_link_is_skipped() -> None:
-    world = World(Script(GONE), Script(DOWN), Script(GONE, "third"))
-    await world.fails()
-    assert await world.ask() == "third"
-    assert world.calls == [2, 1, 2]
+    harness = Harness(Script(GONE), Script(DOWN), Script(GONE, "third"))
+    await harness.fails()
+    assert await harness.ask() == "third"
+    assert harness.calls == [2, 1, 2]
 
 
 async def test_when_all_are_cooling_only_the_one_cooling_longest_is_asked() -> None:
-    world = World(Script(), Script())
+    harness = Harness(Script(), Script())
 
     def fail(request: Request) -> Completion:
-        world.clock.advance(1.0)
+        harness.clock.advance(1.0)
         raise DOWN
 
-    for script in world.scripts:
+    for script in harness.scripts:
         script.outcomes = [fail]
     seen: list[list[int]] = []
     for _ in range(4):
-        await world.fails()
-        seen.append(world.calls)
+        await harness.fails()
+        seen.append(harness.calls)
     assert seen == [[1, 1], [2, 1], [2, 2], [3, 2]]
 
 
 async def test_a_cooling_link_is_not_asked_while_another_is_merely_failing() -> None:
-    world = World(Script(GONE), Script(DOWN))
-    await world.fails()
-    await world.fails()
-    assert world.calls == [2, 1]
+    harness = Harness(Script(GONE), Script(DOWN))
+    await harness.fails()
+    await harness.fails()
+    assert harness.calls == [2, 1]
 
 
 async def test_an_override_that_fails_gives_way_to_the_links_after_it_then_to_those_before() -> (
     None
 ):
-    world = World(Script(DOWN, "first"), Script(DOWN, "second"), Script("third", DOWN))
-    assert await world.ask() == "third"
-    world.clock.advance(100.0)
-    assert await world.ask() == "second"
-    assert world.calls == [1, 2, 2]
-    assert named(world.events).count("LinkAway") == 1
+    harness = Harness(Script(DOWN, "first"), Script(DOWN, "second"), Script("third", DOWN))
+    assert await harness.ask() == "third"
+    harness.clock.advance(100.0)
+    assert await harness.ask() == "second"
+    assert harness.calls == [1, 2, 2]
+    assert named(harness.events).count("LinkAway") == 1
 
 
 # Rows C7, C8 of the table: what counts
@@ -236,22 +236,22 @@ async def test_an_override_that_fails_gives_way_to_the_links_after_it_then_to_th
 @pytest.mark.parametrize("kind", [kind for kind in Kind if not KINDS[kind].advance])
 async def test_a_kind_that_does_not_advance_is_raised_unchanged(kind: Kind) -> None:
     error = failing(kind)
-    world = World(Script(error), Script("second"))
+    harness = Harness(Script(error), Script("second"))
     for _ in range(4):
-        assert await world.fails() is error
-    assert world.calls == [4, 0]
+        assert await harness.fails() is error
+    assert harness.calls == [4, 0]
     assert error.attempts == ()
-    assert world.chain.state()[0].failures == 0
-    assert named(world.events) == []
+    assert harness.chain.state()[0].failures == 0
+    assert named(harness.events) == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if KINDS[kind].advance])
 async def test_a_kind_that_advances_asks_the_next_link(kind: Kind) -> None:
-    world = World(Script(failing(kind)), Script("second"))
-    assert await world.ask() == "second"
+    harness = Harness(Script(failing(kind)), Script("second"))
+    assert await harness.ask() == "second"
     counts = KINDS[kind].breaker
     mode = {"immediate": "cooling", "threshold": "closed", "none": "closed"}[counts]
-    view = world.chain.state()[0]
+    view = harness.chain.state()[0]
     assert (view.mode, view.failures) == (mode, 0 if counts == "none" else 1)
 
 
@@ -262,40 +262,40 @@ async def test_an_own_time_out_counts_at_the_threshold_a_servers_at_once(
     own: bool,  # noqa: FBT001
     modes: list[str],
 ) -> None:
-    world = World(Script(failing(Kind.TIMEOUT, own_timeout=own)))
+    harness = Harness(Script(failing(Kind.TIMEOUT, own_timeout=own)))
     seen: list[str] = []
     for _ in range(3):
-        await world.fails()
-        seen.append(world.chain.state()[0].mode)
+        await harness.fails()
+        seen.append(harness.chain.state()[0].mode)
     assert seen == modes
 
 
 async def test_an_unhandled_refusal_advances_and_leaves_the_primary_the_primary() -> None:
-    world = World(Script(failing(Kind.FORMAT_REFUSED)), Script("second"))
+    harness = Harness(Script(failing(Kind.FORMAT_REFUSED)), Script("second"))
     for _ in range(5):
-        assert await world.ask() == "second"
-    assert world.calls == [5, 5]
-    assert named(world.events) == []
+        assert await harness.ask() == "second"
+    assert harness.calls == [5, 5]
+    assert named(harness.events) == []
 
 
 async def test_a_programming_error_of_a_provider_neither_advances_nor_counts() -> None:
-    world = World(Script(TypeError("oops")), Script("second"))
+    harness = Harness(Script(TypeError("oops")), Script("second"))
     with pytest.raises(TypeError, match="oops"):
-        await world.ask()
-    assert world.chain.state()[0].failures == 0
+        await harness.ask()
+    assert harness.chain.state()[0].failures == 0
 
 
 # Rows C9, C10 of the table: forgiveness
 
 
 async def test_success_clears_count_cooldown_and_ladder() -> None:
-    world = World(Script(GONE, GONE, "ok", GONE, GONE, "ok"))
+    harness = Harness(Script(GONE, GONE, "ok", GONE, GONE, "ok"))
     for _ in range(2):
-        await world.fails()
-        await world.fails()
-        await world.ask()
-    assert named(world.events) == ["ChainExhausted"] * 4
-    again = World(Script(DOWN, "ok", DOWN))
+        await harness.fails()
+        await harness.fails()
+        await harness.ask()
+    assert named(harness.events) == ["ChainExhausted"] * 4
+    again = Harness(Script(DOWN, "ok", DOWN))
     await again.fails()
     await again.ask()
     await again.fails()
@@ -304,13 +304,13 @@ async def test_success_clears_count_cooldown_and_ladder() -> None:
 
 
 async def test_failures_older_than_the_window_are_forgotten() -> None:
-    world = World(Script(GONE), options=BreakerOptions(window=100.0))
-    await world.fails()
-    await world.fails()
-    world.clock.advance(101.0)
-    await world.fails()
-    assert world.chain.state()[0].failures == 1
-    cooling = World(Script(DOWN), options=BreakerOptions(window=100.0))
+    harness = Harness(Script(GONE), options=BreakerOptions(window=100.0))
+    await harness.fails()
+    await harness.fails()
+    harness.clock.advance(101.0)
+    await harness.fails()
+    assert harness.chain.state()[0].failures == 1
+    cooling = Harness(Script(DOWN), options=BreakerOptions(window=100.0))
     await cooling.fails()
     cooling.clock.advance(101.0)
     await cooling.fails()
@@ -322,29 +322,29 @@ async def test_failures_older_than_the_window_are_forgotten() -> None:
 
 
 async def test_partitions_know_nothing_of_one_another() -> None:
-    world = World(Script(DOWN, "first"), Script("second"))
-    assert await world.ask("rewriter:7") == "second"
-    assert await world.ask("vote:7") == "first"
-    assert await world.ask("rewriter:7") == "second"
-    assert world.chain.state("vote:7")[0].failures == 0
-    assert world.chain.state("rewriter:7")[0].mode == "cooling"
+    harness = Harness(Script(DOWN, "first"), Script("second"))
+    assert await harness.ask("rewriter:7") == "second"
+    assert await harness.ask("vote:7") == "first"
+    assert await harness.ask("rewriter:7") == "second"
+    assert harness.chain.state("vote:7")[0].failures == 0
+    assert harness.chain.state("rewriter:7")[0].mode == "cooling"
 
 
 async def test_ten_thousand_partitions_stay_within_the_bound_and_the_oldest_go_first() -> None:
-    world = World(Script(DOWN), Script("second"), options=BreakerOptions(partitions=100))
+    harness = Harness(Script(DOWN), Script("second"), options=BreakerOptions(partitions=100))
     for number in range(10_000):
-        await world.ask(f"link-gen:{number}")
-        await world.ask("link-gen:0")
-    assert world.chain.partitions == 100
-    assert world.chain.state("link-gen:0")[0].mode == "cooling"  # in use, so it was kept
-    assert world.chain.state("link-gen:1")[0].mode == "closed"
+        await harness.ask(f"link-gen:{number}")
+        await harness.ask("link-gen:0")
+    assert harness.chain.partitions == 100
+    assert harness.chain.state("link-gen:0")[0].mode == "cooling"  # in use, so it was kept
+    assert harness.chain.state("link-gen:1")[0].mode == "closed"
 
 
 async def test_the_requests_own_partition_is_used_and_passed_on() -> None:
-    world = World(Script("first"))
-    await world.chain.complete(Request(messages=[], partition="vote:1"))
-    await world.ask("vote:2")
-    assert [request.partition for request in world.scripts[0].requests] == ["vote:1", "vote:2"]
+    harness = Harness(Script("first"))
+    await harness.chain.complete(Request(messages=[], partition="vote:1"))
+    await harness.ask("vote:2")
+    assert [request.partition for request in harness.scripts[0].requests] == ["vote:1", "vote:2"]
 
 
 # Rows C13 of the table: half-open
@@ -361,44 +361,44 @@ def slow_then(world_gate: anyio.Event, text: str) -> Script:
 async def test_two_hundred_callers_make_exactly_one_probe() -> None:
     gate = anyio.Event()
     primary, second = Script(DOWN), Script("second")
-    world = World(primary, second)
-    await world.ask()
-    world.clock.advance(300.0)
+    harness = Harness(primary, second)
+    await harness.ask()
+    harness.clock.advance(300.0)
     primary.outcomes = slow_then(gate, "back").outcomes
     answers: list[str] = []
 
     async def call() -> None:
-        answers.append(await world.ask())
+        answers.append(await harness.ask())
 
     async with anyio.create_task_group() as tasks:
         for _ in range(200):
             tasks.start_soon(call)
         await anyio.wait_all_tasks_blocked()
-        assert world.calls == [2, 200]
-        assert world.chain.state()[0].probing
+        assert harness.calls == [2, 200]
+        assert harness.chain.state()[0].probing
         gate.set()
     assert sorted(answers) == ["back"] + ["second"] * 199
-    assert named(world.events).count("LinkBack") == 1
+    assert named(harness.events).count("LinkBack") == 1
 
 
 async def test_a_half_open_fallback_is_probed_by_one_call_too() -> None:
     gate = anyio.Event()
-    world = World(Script(DOWN), Script(DOWN), Script("third"))
-    await world.ask()
-    world.clock.advance(31.0)
-    world.scripts[2].outcomes = [DOWN]
-    world.scripts[1].outcomes = slow_then(gate, "second").outcomes
-    world.scripts[0].outcomes = ["first"]
+    harness = Harness(Script(DOWN), Script(DOWN), Script("third"))
+    await harness.ask()
+    harness.clock.advance(31.0)
+    harness.scripts[2].outcomes = [DOWN]
+    harness.scripts[1].outcomes = slow_then(gate, "second").outcomes
+    harness.scripts[0].outcomes = ["first"]
     answers: list[str] = []
 
     async def call() -> None:
-        answers.append(await world.ask())
+        answers.append(await harness.ask())
 
     async with anyio.create_task_group() as tasks:
         for _ in range(5):
             tasks.start_soon(call)
         await anyio.wait_all_tasks_blocked()
-        assert world.scripts[1].calls == 2
+        assert harness.scripts[1].calls == 2
         gate.set()
     assert sorted(answers) == ["first"] * 4 + ["second"]
 
@@ -406,27 +406,27 @@ async def test_a_half_open_fallback_is_probed_by_one_call_too() -> None:
 async def test_a_cancelled_probe_frees_the_slot_and_does_not_put_the_next_one_off() -> None:
     gate = anyio.Event()
     primary = Script(DOWN)
-    world = World(primary, Script("second"))
-    await world.ask()
-    world.clock.advance(300.0)
+    harness = Harness(primary, Script("second"))
+    await harness.ask()
+    harness.clock.advance(300.0)
     primary.outcomes = slow_then(gate, "back").outcomes
     with anyio.move_on_after(0.01):
-        await world.ask()
-    assert not world.chain.state()[0].probing
-    assert world.chain.state()[0].failures == 1
+        await harness.ask()
+    assert not harness.chain.state()[0].probing
+    assert harness.chain.state()[0].failures == 1
     primary.outcomes = ["back"]
-    assert await world.ask() == "back"
+    assert await harness.ask() == "back"
 
 
 async def test_a_probe_that_ends_in_a_kind_that_says_nothing_waits_for_the_next_interval() -> None:
     refused = failing(Kind.FORMAT_REFUSED)
-    world = World(Script(DOWN, refused, "back"), Script("second"))
-    await world.ask()
-    world.clock.advance(300.0)
-    assert [await world.ask(), await world.ask()] == ["second", "second"]
-    assert world.calls[0] == 2
-    world.clock.advance(300.0)
-    assert await world.ask() == "back"
+    harness = Harness(Script(DOWN, refused, "back"), Script("second"))
+    await harness.ask()
+    harness.clock.advance(300.0)
+    assert [await harness.ask(), await harness.ask()] == ["second", "second"]
+    assert harness.calls[0] == 2
+    harness.clock.advance(300.0)
+    assert await harness.ask() == "back"
 
 
 async def test_a_burst_of_failures_climbs_one_step_of_the_ladder() -> None:
@@ -436,29 +436,29 @@ async def test_a_burst_of_failures_climbs_one_step_of_the_ladder() -> None:
         await gate.wait()
         raise DOWN
 
-    world = World(Script(fail), Script("second"))
+    harness = Harness(Script(fail), Script("second"))
     async with anyio.create_task_group() as tasks:
         for _ in range(50):
-            tasks.start_soon(world.ask)
+            tasks.start_soon(harness.ask)
         await anyio.wait_all_tasks_blocked()
         gate.set()
-    opened = [event.seconds for event in world.events if isinstance(event, BreakerOpened)]
+    opened = [event.seconds for event in harness.events if isinstance(event, BreakerOpened)]
     assert opened == [30.0]
-    assert world.chain.state()[0].failures == 1
+    assert harness.chain.state()[0].failures == 1
 
 
 async def test_a_success_that_was_under_way_when_the_link_was_armed_is_old_news() -> None:
     gate = anyio.Event()
     primary = slow_then(gate, "late")
-    world = World(primary, Script("second"))
+    harness = Harness(primary, Script("second"))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(world.ask)
+        tasks.start_soon(harness.ask)
         await anyio.wait_all_tasks_blocked()
         primary.outcomes = [DOWN]
-        assert await world.ask() == "second"
+        assert await harness.ask() == "second"
         gate.set()
-    assert world.chain.state()[0].mode == "cooling"
-    assert await world.ask() == "second"
+    assert harness.chain.state()[0].mode == "cooling"
+    assert await harness.ask() == "second"
 
 
 # Rows C14 of the table: exhausted
@@ -468,12 +468,12 @@ async def test_an_exhausted_chain_raises_the_last_error_with_all_attempts() -> N
     cause = RuntimeError("why")
     last = failing(Kind.UNAVAILABLE, "last")
     last.__cause__ = cause
-    world = World(Script(GONE), Script(last))
-    error = await world.fails()
+    harness = Harness(Script(GONE), Script(last))
+    error = await harness.fails()
     assert error is last
     assert error.attempts == (("a", GONE), ("b", last))
     assert error.__cause__ is cause
-    assert world.events[-1] == ChainExhausted(
+    assert harness.events[-1] == ChainExhausted(
         partition="",
         attempts=(
             ("a", "not_found: scripted: no such model"),
@@ -489,10 +489,10 @@ async def test_a_refused_key_or_account_of_the_primary_is_told_if_no_fallback_ev
     kind: Kind,
 ) -> None:
     refused = failing(kind, "your key")
-    world = World(Script(refused), Script(DOWN))
-    assert await world.fails() is refused
+    harness = Harness(Script(refused), Script(DOWN))
+    assert await harness.fails() is refused
     assert [name for name, _ in refused.attempts] == ["a", "b"]
-    served = World(Script(refused), Script("second", DOWN))
+    served = Harness(Script(refused), Script("second", DOWN))
     await served.ask()
     served.clock.advance(300.0)
     assert await served.fails() is DOWN
@@ -500,10 +500,10 @@ async def test_a_refused_key_or_account_of_the_primary_is_told_if_no_fallback_ev
 
 async def test_the_failures_before_an_error_that_does_not_advance_stay_reachable() -> None:
     invalid = failing(Kind.INVALID_REQUEST)
-    world = World(Script(DOWN), Script(invalid))
-    assert await world.fails() is invalid
+    harness = Harness(Script(DOWN), Script(invalid))
+    assert await harness.fails() is invalid
     assert invalid.attempts == (("a", DOWN), ("b", invalid))
-    assert "ChainExhausted" not in named(world.events)
+    assert "ChainExhausted" not in named(harness.events)
 
 
 @pytest.mark.parametrize("guarded", [False, True])
@@ -532,9 +532,9 @@ async def test_a_foreign_exception_without_room_for_attempts_comes_out_all_the_s
         def __setattr__(self, name: str, value: object) -> None:
             raise AttributeError(name)
 
-    world = World(Script(Closed("cut")))
+    harness = Harness(Script(Closed("cut")))
     with pytest.raises(Closed):
-        await world.ask()
+        await harness.ask()
 
 
 # Rows C15, C16, C19
@@ -542,12 +542,12 @@ async def test_a_foreign_exception_without_room_for_attempts_comes_out_all_the_s
 
 async def test_a_callers_cancellation_passes_without_advance_or_count() -> None:
     gate = anyio.Event()
-    world = World(slow_then(gate, "never"), Script("second"))
+    harness = Harness(slow_then(gate, "never"), Script("second"))
     with anyio.move_on_after(0.01) as scope:
-        await world.ask()
+        await harness.ask()
     assert scope.cancelled_caught
-    assert world.calls == [1, 0]
-    assert world.chain.state()[0].failures == 0
+    assert harness.calls == [1, 0]
+    assert harness.chain.state()[0].failures == 0
 
 
 @pytest.mark.parametrize("name", ["second", "two"])
@@ -582,7 +582,7 @@ async def test_a_pin_that_names_no_link_is_an_error_that_lists_them() -> None:
 
 
 async def test_a_chain_can_be_a_link_of_a_chain() -> None:
-    inner = World(Script(DOWN), Script(DOWN))
+    inner = Harness(Script(DOWN), Script(DOWN))
     last = Script("last", id="last")
     outer = FallbackChain([Link(inner.chain), Link(last)], observer=inner.events.append)
     assert (await outer.complete(ASK)).text == "last"
@@ -592,21 +592,21 @@ async def test_a_chain_can_be_a_link_of_a_chain() -> None:
 
 
 async def test_state_and_description_tell_people_what_is_going_on() -> None:
-    world = World(Script(failing(Kind.RATE_LIMITED, "slow down")), Script("second"))
-    await world.ask("s")
-    world.clock.advance(10.0)
-    assert world.chain.describe("s").splitlines() == [
+    harness = Harness(Script(failing(Kind.RATE_LIMITED, "slow down")), Script("second"))
+    await harness.ask("s")
+    harness.clock.advance(10.0)
+    assert harness.chain.describe("s").splitlines() == [
         "1. a (m-a): cooling for 20 s, 1 failure in a row: rate_limited: scripted: slow down",
         "2. b (m-b): closed, serving",
     ]
-    assert world.chain.describe().splitlines()[0] == "1. a (m-a): closed, serving"
-    assert world.chain.partitions == 1
+    assert harness.chain.describe().splitlines()[0] == "1. a (m-a): closed, serving"
+    assert harness.chain.partitions == 1
 
 
 async def test_looking_keeps_no_partition_alive() -> None:
-    world = World(Script("ok"), options=BreakerOptions(partitions=1))
-    world.chain.state("a")
-    assert world.chain.partitions == 0
+    harness = Harness(Script("ok"), options=BreakerOptions(partitions=1))
+    harness.chain.state("a")
+    assert harness.chain.partitions == 0
 
 
 @pytest.mark.parametrize(
@@ -618,7 +618,7 @@ async def test_looking_keeps_no_partition_alive() -> None:
     ],
 )
 async def test_status_is_the_primarys_or_degraded(scripts: Iterable[Script], health: str) -> None:
-    assert (await World(*scripts).chain.status()).health == health
+    assert (await Harness(*scripts).chain.status()).health == health
 
 
 async def test_closing_a_chain_closes_every_provider_once() -> None:

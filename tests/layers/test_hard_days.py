@@ -35,7 +35,7 @@ class Answer(BaseModel):
 ASK = sg.Request(messages=[{"role": "user", "content": "Where?"}], response_format=Answer)
 
 
-class World:
+class Harness:
     """Two endpoints that refuse the format, a guarded chain over them, and what was told."""
 
     def __init__(self, first: RefusingEndpoint, second: RefusingEndpoint) -> None:
@@ -66,10 +66,10 @@ def endpoints() -> Iterator[tuple[RefusingEndpoint, RefusingEndpoint]]:
 
 
 @pytest.fixture
-async def world(
+async def harness(
     endpoints: tuple[RefusingEndpoint, RefusingEndpoint], anyio_backend: str
-) -> AsyncIterator[World]:
-    made = World(*endpoints)
+) -> AsyncIterator[Harness]:
+    made = Harness(*endpoints)
     yield made
     for provider in made.providers:
         await provider.aclose()
@@ -77,11 +77,11 @@ async def world(
 
 @pytest.mark.parametrize("how", ["break", "raise", "cancel"])
 async def test_a_rescued_stream_that_is_left_early_is_no_failure_of_its_link(
-    world: World, how: str
+    harness: Harness, how: str
 ) -> None:
     async def read() -> None:
         with anyio.CancelScope() as scope:
-            async with world.chain.stream(ASK) as events:
+            async with harness.chain.stream(ASK) as events:
                 async for _ in events:
                     if how == "raise":
                         raise KeyError(how)
@@ -96,41 +96,41 @@ async def test_a_rescued_stream_that_is_left_early_is_no_failure_of_its_link(
     else:
         await read()
     for _ in range(3):
-        await world.chain.complete(ASK)
-    assert world.second.count() == 0
-    assert world.told == [ProviderFailed, RefusalRemembered]
+        await harness.chain.complete(ASK)
+    assert harness.second.count() == 0
+    assert harness.told == [ProviderFailed, RefusalRemembered]
 
 
-async def test_the_next_link_is_rescued_too_once_the_first_is_down(world: World) -> None:
-    assert (await world.chain.complete(ASK)).requests == 2
-    world.first.stop()
-    over = await world.chain.complete(ASK)
+async def test_the_next_link_is_rescued_too_once_the_first_is_down(harness: Harness) -> None:
+    assert (await harness.chain.complete(ASK)).requests == 2
+    harness.first.stop()
+    over = await harness.chain.complete(ASK)
     assert (over.provider, over.enforced, over.requests) == ("second", False, 2)
-    assert (await world.chain.complete(ASK)).requests == 1
-    assert len(world.memo.entries()) == 2
-    assert world.told.count(LinkAway) == 1
+    assert (await harness.chain.complete(ASK)).requests == 1
+    assert len(harness.memo.entries()) == 2
+    assert harness.told.count(LinkAway) == 1
 
 
-async def test_fifty_first_calls_over_a_dead_primary_are_told_once(world: World) -> None:
-    world.first.stop()
+async def test_fifty_first_calls_over_a_dead_primary_are_told_once(harness: Harness) -> None:
+    harness.first.stop()
     async with anyio.create_task_group() as group:
         for _ in range(50):
-            group.start_soon(world.chain.complete, ASK)
-    assert world.told.count(LinkAway) == world.told.count(RefusalRemembered) == 1
-    assert world.second.count(status=200) == 50
-    assert len(world.memo.entries()) == 1
+            group.start_soon(harness.chain.complete, ASK)
+    assert harness.told.count(LinkAway) == harness.told.count(RefusalRemembered) == 1
+    assert harness.second.count(status=200) == 50
+    assert len(harness.memo.entries()) == 1
 
 
-async def test_a_pinned_link_is_rescued_and_its_failures_count_for_nobody(world: World) -> None:
+async def test_a_pinned_link_is_rescued_and_its_failures_count_for_nobody(harness: Harness) -> None:
     pinned = ASK.derive(provider="second")
-    reply = await world.chain.complete(pinned)
-    assert (reply.provider, reply.requests, world.first.count()) == ("second", 2, 0)
-    world.second.stop()
+    reply = await harness.chain.complete(pinned)
+    assert (reply.provider, reply.requests, harness.first.count()) == ("second", 2, 0)
+    harness.second.stop()
     for _ in range(4):
         with pytest.raises(ProviderError):
-            await world.chain.complete(pinned)
-    assert (await world.chain.complete(ASK)).provider == "first"
-    assert LinkAway not in world.told
+            await harness.chain.complete(pinned)
+    assert (await harness.chain.complete(ASK)).provider == "first"
+    assert LinkAway not in harness.told
 
 
 @pytest.fixture
@@ -138,8 +138,10 @@ def shared() -> Memo:
     return open_memo("memory:")
 
 
-async def test_policies_that_share_a_memo_keep_their_own_ways(world: World, shared: Memo) -> None:
-    (provider, _) = world.providers
+async def test_policies_that_share_a_memo_keep_their_own_ways(
+    harness: Harness, shared: Memo
+) -> None:
+    (provider, _) = harness.providers
     asked = ASK.derive(model="m")
     told: list[Event] = []
     looking = sg.Guard(memo=shared, policy=sg.Policy(mode="observe"), observer=told.append)

@@ -31,7 +31,7 @@ from tests.providers.support import Script, Sleeps, ask, collect, script, text_o
 CHAT_PATH, RESPONSES_PATH, MODELS_PATH = "/v1/chat/completions", "/v1/responses", "/v1/models"
 
 
-class World:
+class Harness:
     """An endpoint with both APIs and a model list, and a provider that may ask."""
 
     def __init__(self, server: HTTPServer, listed: object = None, **options: object) -> None:
@@ -75,21 +75,21 @@ def listing(**models: object) -> Mapping[str, object]:
 async def test_the_providers_option_decides_without_a_look_up(
     httpserver: HTTPServer, api: str
 ) -> None:
-    world = World(httpserver, listing(m=["/responses"]), api=api)
-    await world.ask()
-    assert world.asked == ((0, 1, 0) if api == "responses" else (1, 0, 0))
-    await world.provider.aclose()
+    harness = Harness(httpserver, listing(m=["/responses"]), api=api)
+    await harness.ask()
+    assert harness.asked == ((0, 1, 0) if api == "responses" else (1, 0, 0))
+    await harness.provider.aclose()
 
 
 async def test_the_models_option_wins_over_the_providers(httpserver: HTTPServer) -> None:
     models = {"special": ModelOptions(api="responses")}
-    world = World(httpserver, listing(), api="chat", models=models)
-    await world.ask("special")
-    await world.ask("plain")
-    assert world.asked == (1, 1, 0)
-    assert world.provider.api_for("special") == "responses"
-    assert world.provider.api_for("plain") == world.provider.api_for(None) == "chat"
-    await world.provider.aclose()
+    harness = Harness(httpserver, listing(), api="chat", models=models)
+    await harness.ask("special")
+    await harness.ask("plain")
+    assert harness.asked == (1, 1, 0)
+    assert harness.provider.api_for("special") == "responses"
+    assert harness.provider.api_for("plain") == harness.provider.api_for(None) == "chat"
+    await harness.provider.aclose()
 
 
 @pytest.mark.parametrize("where", ["api", "models"])
@@ -103,10 +103,10 @@ def test_an_unknown_api_lists_the_known_ones(where: str) -> None:
 
 
 async def test_without_options_and_look_up_it_is_chat(httpserver: HTTPServer) -> None:
-    world = World(httpserver)
-    await world.ask()
-    assert world.asked == (1, 0, 0)
-    await world.provider.aclose()
+    harness = Harness(httpserver)
+    await harness.ask()
+    assert harness.asked == (1, 0, 0)
+    await harness.provider.aclose()
 
 
 LISTED: list[tuple[object, tuple[int, int, int]]] = [
@@ -131,19 +131,19 @@ LISTED: list[tuple[object, tuple[int, int, int]]] = [
 async def test_the_list_says_which(
     httpserver: HTTPServer, listed: object, asked: tuple[int, int, int]
 ) -> None:
-    world = World(httpserver, listing(m=listed, other=["/responses"]))
-    await world.ask()
-    assert world.asked == asked
-    assert world.seen.events == []
-    assert world.provider.api_for("m") == ("responses" if asked[1] else "chat")
-    await world.provider.aclose()
+    harness = Harness(httpserver, listing(m=listed, other=["/responses"]))
+    await harness.ask()
+    assert harness.asked == asked
+    assert harness.seen.events == []
+    assert harness.provider.api_for("m") == ("responses" if asked[1] else "chat")
+    await harness.provider.aclose()
 
 
 async def test_a_model_that_is_not_listed_is_asked_over_chat(httpserver: HTTPServer) -> None:
-    world = World(httpserver, listing(other=["/responses"]))
-    await world.ask()
-    assert world.asked == (1, 0, 1)
-    await world.provider.aclose()
+    harness = Harness(httpserver, listing(other=["/responses"]))
+    await harness.ask()
+    assert harness.asked == (1, 0, 1)
+    await harness.provider.aclose()
 
 
 def test_an_address_of_one_model_each_has_no_list_to_ask() -> None:
@@ -154,27 +154,27 @@ def test_an_address_of_one_model_each_has_no_list_to_ask() -> None:
 async def test_odd_items_are_ignored(httpserver: HTTPServer) -> None:
     body = {"data": [7, {"id": 3, "supported_endpoints": ["x"]}, {"supported_endpoints": []},
                      {"id": "m", "supported_endpoints": ["/responses", 5]}]}  # fmt: skip
-    world = World(httpserver, body)
-    await world.ask()
-    assert world.asked == (0, 1, 1)
-    await world.provider.aclose()
+    harness = Harness(httpserver, body)
+    await harness.ask()
+    assert harness.asked == (0, 1, 1)
+    await harness.provider.aclose()
 
 
 async def test_a_model_that_lists_neither_is_an_error_and_nothing_is_sent(
     httpserver: HTTPServer,
 ) -> None:
-    world = World(httpserver, listing(m=["/v1/embeddings"]))
+    harness = Harness(httpserver, listing(m=["/v1/embeddings"]))
     with pytest.raises(ProviderError) as caught:
-        await world.ask()
+        await harness.ask()
     assert caught.value.kind is Kind.UNSUPPORTED_API
-    assert world.asked == (0, 0, 1)
-    assert len(world.seen.of(ProviderFailed)) == 1
-    await world.provider.aclose()
+    assert harness.asked == (0, 0, 1)
+    assert len(harness.seen.of(ProviderFailed)) == 1
+    await harness.provider.aclose()
 
 
 async def test_concurrent_first_requests_share_one_look_up(httpserver: HTTPServer) -> None:
-    world = World(httpserver)
-    world.provider = OpenAICompat(httpserver.url_for("/v1"), api_key="k", discover=True)
+    harness = Harness(httpserver)
+    harness.provider = OpenAICompat(httpserver.url_for("/v1"), api_key="k", discover=True)
     seen: list[Received] = []
 
     def slow(request: Received) -> Answer:
@@ -188,14 +188,14 @@ async def test_concurrent_first_requests_share_one_look_up(httpserver: HTTPServe
     httpserver.expect_request(MODELS_PATH).respond_with_handler(slow)
     async with anyio.create_task_group() as group:
         for number in range(20):
-            group.start_soon(world.ask, "ab"[number % 2])
-    assert (len(seen), world.asked) == (1, (10, 10, 0))
-    await world.provider.aclose()
+            group.start_soon(harness.ask, "ab"[number % 2])
+    assert (len(seen), harness.asked) == (1, (10, 10, 0))
+    await harness.provider.aclose()
 
 
 async def test_a_cancelled_look_up_is_taken_over_by_the_next(httpserver: HTTPServer) -> None:
-    world = World(httpserver)
-    world.provider = OpenAICompat(httpserver.url_for("/v1"), discover=True)
+    harness = Harness(httpserver)
+    harness.provider = OpenAICompat(httpserver.url_for("/v1"), discover=True)
     seen: list[Received] = []
 
     def slow(request: Received) -> Answer:
@@ -207,27 +207,27 @@ async def test_a_cancelled_look_up_is_taken_over_by_the_next(httpserver: HTTPSer
 
     async def impatient() -> None:
         with anyio.move_on_after(0.15):
-            await world.ask()
+            await harness.ask()
 
     async with anyio.create_task_group() as group:
         group.start_soon(impatient)
         await anyio.sleep(0.05)
-        group.start_soon(world.ask)
-    assert (len(seen), world.asked) == (2, (0, 1, 0))
-    await world.provider.aclose()
+        group.start_soon(harness.ask)
+    assert (len(seen), harness.asked) == (2, (0, 1, 0))
+    await harness.provider.aclose()
 
 
 async def test_the_look_up_carries_the_providers_own_auth_and_is_counted(
     httpserver: HTTPServer,
 ) -> None:
-    world = World(httpserver, listing(m=["/responses"]), headers={"Editor-Version": "x/1"})
-    first = await world.provider.complete(ask())
-    second = await world.provider.complete(ask())
+    harness = Harness(httpserver, listing(m=["/responses"]), headers={"Editor-Version": "x/1"})
+    first = await harness.provider.complete(ask())
+    second = await harness.provider.complete(ask())
     assert (first.requests, second.requests) == (2, 1)
-    assert world.models is not None
-    headers = world.models.received[0].headers
+    assert harness.models is not None
+    headers = harness.models.received[0].headers
     assert (headers["Authorization"], headers["Editor-Version"]) == ("Bearer sk-test", "x/1")
-    await world.provider.aclose()
+    await harness.provider.aclose()
 
 
 FAILURES: list[object] = [
@@ -245,111 +245,111 @@ FAILURES: list[object] = [
 async def test_a_failed_look_up_warns_once_and_is_asked_again_later(
     httpserver: HTTPServer, failure: object
 ) -> None:
-    world = World(httpserver, [failure, failure, listing(m=["/responses"])])
-    await world.ask()
-    await world.ask()
-    assert world.asked == (2, 0, 1)
-    assert len(world.seen.of(ApiLookupFailed)) == 1
-    world.sleeps.now += 5.1
-    await world.ask()
-    assert world.asked == (3, 0, 2)
-    world.sleeps.now += 14.0  # the pause has grown
-    await world.ask()
-    assert world.asked == (4, 0, 2)
-    world.sleeps.now += 1.1
-    await world.ask()
-    assert world.asked == (4, 1, 3)
-    assert len(world.seen.of(ApiLookupFailed)) == 1
-    await world.provider.aclose()
+    harness = Harness(httpserver, [failure, failure, listing(m=["/responses"])])
+    await harness.ask()
+    await harness.ask()
+    assert harness.asked == (2, 0, 1)
+    assert len(harness.seen.of(ApiLookupFailed)) == 1
+    harness.sleeps.now += 5.1
+    await harness.ask()
+    assert harness.asked == (3, 0, 2)
+    harness.sleeps.now += 14.0  # the pause has grown
+    await harness.ask()
+    assert harness.asked == (4, 0, 2)
+    harness.sleeps.now += 1.1
+    await harness.ask()
+    assert harness.asked == (4, 1, 3)
+    assert len(harness.seen.of(ApiLookupFailed)) == 1
+    await harness.provider.aclose()
 
 
 async def test_a_slow_look_up_is_given_up(
     httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("structguard.providers.lookup.TIMEOUT", 0.2)
-    world = World(httpserver, discover=True)
+    harness = Harness(httpserver, discover=True)
 
     def slow(_: Received) -> Answer:
         time.sleep(0.6)  # noqa: TID251  the server's thread
         return Answer("{}")
 
     httpserver.expect_request(MODELS_PATH).respond_with_handler(slow)
-    await world.ask()
-    assert world.asked == (1, 0, 0)
-    (told,) = world.seen.of(ApiLookupFailed)
+    await harness.ask()
+    assert harness.asked == (1, 0, 0)
+    (told,) = harness.seen.of(ApiLookupFailed)
     assert "no answer" in told.reason
     assert TIMEOUT == 2.0
-    await world.provider.aclose()
+    await harness.provider.aclose()
 
 
 async def test_an_old_answer_is_renewed_beside_a_call(httpserver: HTTPServer) -> None:
-    world = World(httpserver, [listing(m=["/responses"]), listing(m=["/chat/completions"])])
-    world.responses.delay = 0.2
-    await world.ask()
-    world.sleeps.now += EXPIRY + 1
-    await world.ask()  # still over responses, while the list is asked again
-    assert world.asked == (0, 2, 2)
-    await world.ask()
-    assert world.asked == (1, 2, 2)
-    await world.provider.aclose()
+    harness = Harness(httpserver, [listing(m=["/responses"]), listing(m=["/chat/completions"])])
+    harness.responses.delay = 0.2
+    await harness.ask()
+    harness.sleeps.now += EXPIRY + 1
+    await harness.ask()  # still over responses, while the list is asked again
+    assert harness.asked == (0, 2, 2)
+    await harness.ask()
+    assert harness.asked == (1, 2, 2)
+    await harness.provider.aclose()
 
 
 async def test_a_renewal_that_the_call_outran_is_not_tried_at_once(httpserver: HTTPServer) -> None:
-    world = World(httpserver, [listing(m=["/responses"])])
-    await world.ask()
-    assert world.models is not None
-    world.models.delay = 0.3
-    world.sleeps.now += EXPIRY + 1
+    harness = Harness(httpserver, [listing(m=["/responses"])])
+    await harness.ask()
+    assert harness.models is not None
+    harness.models.delay = 0.3
+    harness.sleeps.now += EXPIRY + 1
     for _ in range(3):
-        await world.ask()
-    assert world.asked[:2] == (0, 4)
-    assert world.asked[2] <= 2
-    await world.provider.aclose()
+        await harness.ask()
+    assert harness.asked[:2] == (0, 4)
+    assert harness.asked[2] <= 2
+    await harness.provider.aclose()
 
 
 async def test_a_renewal_that_fails_changes_nothing(httpserver: HTTPServer) -> None:
-    world = World(httpserver, [listing(m=["/responses"]), (500, {})])
-    await world.ask()
-    world.sleeps.now += EXPIRY + 1
-    await world.ask()
-    await world.ask()
-    assert world.asked[:2] == (0, 3)
-    await world.provider.aclose()
+    harness = Harness(httpserver, [listing(m=["/responses"]), (500, {})])
+    await harness.ask()
+    harness.sleeps.now += EXPIRY + 1
+    await harness.ask()
+    await harness.ask()
+    assert harness.asked[:2] == (0, 3)
+    await harness.provider.aclose()
 
 
 async def test_an_error_beside_a_renewal_comes_out_as_it_is(httpserver: HTTPServer) -> None:
-    world = World(httpserver, listing(m=["/responses"]))
-    await world.ask()
+    harness = Harness(httpserver, listing(m=["/responses"]))
+    await harness.ask()
     httpserver.clear()
     httpserver.expect_request(RESPONSES_PATH).respond_with_json({}, status=400)
-    world.sleeps.now += EXPIRY + 1
+    harness.sleeps.now += EXPIRY + 1
     with pytest.raises(ProviderError) as caught:
-        await world.ask()
+        await harness.ask()
     assert caught.value.kind is Kind.INVALID_REQUEST
-    await world.provider.aclose()
+    await harness.provider.aclose()
 
 
 async def test_a_request_that_cannot_be_written_beside_a_renewal_is_its_own_error(
     httpserver: HTTPServer,
 ) -> None:
-    world = World(httpserver, listing(m=["/chat/completions"]))
-    await world.ask()
-    world.sleeps.now += EXPIRY + 1
+    harness = Harness(httpserver, listing(m=["/chat/completions"]))
+    await harness.ask()
+    harness.sleeps.now += EXPIRY + 1
     with pytest.raises(ProviderError) as caught:
-        await world.provider.complete(ask(extra_body={"x": object()}))
+        await harness.provider.complete(ask(extra_body={"x": object()}))
     assert caught.value.kind is Kind.INVALID_REQUEST
-    await world.provider.aclose()
+    await harness.provider.aclose()
 
 
 async def test_an_answer_nobody_could_renew_is_asked_for_before_the_call(
     httpserver: HTTPServer,
 ) -> None:
-    world = World(httpserver, [listing(m=["/responses"]), listing(m=["/chat/completions"])])
-    await world.ask()
-    world.sleeps.now += 2 * EXPIRY + 1
-    await world.ask()
-    assert world.asked == (1, 1, 2)
-    await world.provider.aclose()
+    harness = Harness(httpserver, [listing(m=["/responses"]), listing(m=["/chat/completions"])])
+    await harness.ask()
+    harness.sleeps.now += 2 * EXPIRY + 1
+    await harness.ask()
+    assert harness.asked == (1, 1, 2)
+    await harness.provider.aclose()
 
 
 WRONG: list[tuple[str, object]] = [
@@ -545,16 +545,16 @@ async def test_another_credential_is_asked_for_its_own_list(httpserver: HTTPServ
     async def credentials() -> Credential:
         return Credential(token=tokens.pop(0), expires_in=100.0)
 
-    world = World(
+    harness = Harness(
         httpserver,
         [listing(m=["/responses"]), listing(m=["/chat/completions"])],
         api_key=None,
         credentials=credentials,
     )
-    await world.ask()
-    await world.ask()
-    assert world.asked == (0, 2, 1)
-    world.sleeps.now += 100.0
-    await world.ask()
-    assert world.asked == (1, 2, 2)
-    await world.provider.aclose()
+    await harness.ask()
+    await harness.ask()
+    assert harness.asked == (0, 2, 1)
+    harness.sleeps.now += 100.0
+    await harness.ask()
+    assert harness.asked == (1, 2, 2)
+    await harness.provider.aclose()
