@@ -108,7 +108,7 @@ SCHEMA_INVALID = Words(
     ),
     (
         "schema ",
-        r"\b(?:unsupported|unknown|invalid|unimplemented|unrecogni[sz]ed|disallowed) (?:(?:json )?schema (?:keyword|propert|type|field|feature|construct|format|keys?|attribute|element|dialect|draft)|json schema version)",
+        r"\b(?:unsupported|unknown|invalid|unimplemented|unrecogni[sz]ed|disallowed) (?:(?:json )?schema (?:keyword|propert|type|field|feature|construct|format|keys?|attribute|element|structure|dialect|draft)|json schema version)",
     ),
     (
         "supported by ",

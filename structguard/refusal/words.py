@@ -289,7 +289,7 @@ FLAGS: tuple[tuple[Flag, re.Pattern[str]], ...] = (
     (
         "tools",
         re.compile(
-            r"\b(?:tools?(?:[ -]?(?:use|call\w*|choice|config))?+|functions?(?:[ -]?(?:call\w*|declarations?))?+)\b(?! instead)"
+            r"(?<!via )(?<!through )(?<!please use )\b(?:tools?(?:[ -]?(?:use|call\w*|choice|config))?+|functions?(?:[ -]?(?:call\w*|declarations?))?+)\b(?! instead)"
             r"|\b(?:web|google|file)[ -]?search\b|\bgrounding\b|\burl[ -]context\b|\bcode[ -](?:interpreter|execution)\b|工具|函数调用"
         ),
     ),
