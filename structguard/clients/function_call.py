@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import cast
 
 from structguard.events import Observer
@@ -66,10 +67,11 @@ class FunctionGuard:
         *,
         asks: bool,
     ) -> str:
-        if callable(self.model):  # only where it matters: it may cost, and it may fail
-            return self.model(*args, **kwargs) if asks else ""
-        model = values.get(self.model)
-        return model if isinstance(model, str) else ""
+        if not callable(self.model):
+            return _name_of(values.get(self.model), asks=asks)
+        if not asks:  # it may cost, and it may fail
+            return ""
+        return _name_of(self.model(*args, **kwargs), asks=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +212,24 @@ class _Absent:
 
 
 _ABSENT = _Absent()
+
+
+def _name_of(model: object, *, asks: bool) -> str:
+    """
+    The model's name; "" for none. Two models must not share what is remembered of one.
+
+    Raises:
+        TypeError: it is no name, and a format is asked for.
+    """
+    named: object = model.value if isinstance(model, Enum) else model
+    if isinstance(named, str):
+        return named
+    if _is_absent(named) or not asks:
+        return ""
+    raise TypeError(
+        f"guarded: the model is a {type(named).__name__}, not a name: guarded(model=…) takes a"
+        " callable of the same arguments that gives its name"
+    )
 
 
 def _is_absent(given: object) -> bool:

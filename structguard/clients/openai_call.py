@@ -64,7 +64,7 @@ class ClientGuard:
     def plan(self, options: FinalRequestOptions, cast_to: Any) -> BodyCall | None:
         """The call as the flow sees it; None for what is not a chat or responses request."""
         path = options.url.partition("?")[0]  # the beta namespace asks with a query
-        api = api_of(path) if options.method == "post" else None
+        api = api_of(f"/{path}") if options.method == "post" else None
         if api not in ("chat", "responses") or cast_to in _UNREAD:
             return None
         body = as_mapping(options.json_data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -259,6 +260,33 @@ def test_guarding_twice_is_guarding_once(endpoint: Endpoint, memo: Memo) -> None
     assert inspect.signature(once) == inspect.signature(ask)
 
 
+class Models(Enum):
+    SMALL = "vendor/small"
+
+
+class Named:
+    name = "vendor/large"
+
+
+def test_a_model_that_is_no_text_is_told_apart_or_refused(endpoint: Endpoint, memo: Memo) -> None:
+    """All models without a name would share what is remembered of one."""
+
+    def ask(*, model: object, response_format: Any = None) -> str:
+        return str(endpoint(model=model, response_format=response_format))
+
+    plain = sg.guarded("p", memo=memo)(ask)
+    plain(model=Models.SMALL, response_format=Answer)
+    assert [made.model for made in memo.entries()] == ["vendor/small"]
+    with pytest.raises(TypeError, match=r"the model is a Named, not a name: guarded\(model="):
+        plain(model=Named(), response_format=Answer)
+    assert plain(model=Named()) == "prose", "without a format it does not matter"
+    by_name = sg.guarded("p", model=lambda *, model, **_: model.name, memo=memo)(ask)
+    assert by_name(model=Named(), response_format=Answer) == "prose"
+    nameless: Any = sg.guarded("p", model=lambda *, model, **_: model, memo=memo)
+    with pytest.raises(TypeError, match="not a name"):
+        nameless(ask)(model=Named(), response_format=Answer)
+
+
 def test_programmers_mistakes_are_plain_errors_that_say_what_to_do(memo: Memo) -> None:
     with pytest.raises(ValueError, match=r"no argument 'response_format'.*guarded\(model="):
         sg.guarded("p", memo=memo)(lambda model: model)
@@ -286,7 +314,7 @@ def test_programmers_mistakes_are_plain_errors_that_say_what_to_do(memo: Memo) -
             sg.guarded("p", memo=memo)(function)
     with pytest.raises(ValueError, match="needs the provider's name"):
         sg.guarded("", memo=memo)
-    with pytest.raises(ValueError, match="names no host"):
+    with pytest.raises(ValueError, match="no host"):
         sg.guarded("https://", memo=memo)
 
 

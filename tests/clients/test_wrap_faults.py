@@ -133,13 +133,14 @@ def test_a_reply_asked_for_as_it_is_is_not_looked_into(
     assert json.loads(text) == chat(FENCED)
 
 
+@pytest.mark.parametrize("path", ["/chat/completions", "chat/completions"])
 @pytest.mark.parametrize("kind", [dict[str, object], object])
 def test_a_reply_asked_for_as_plain_json_is_rescued_and_healed(
-    client: OpenAI, upstream: Upstream, kind: Any
+    client: OpenAI, upstream: Upstream, kind: Any, path: str
 ) -> None:
     upstream.answers((400, REFUSED), chat(FENCED))
     body = {"model": "m", "messages": MESSAGES, "response_format": FORMAT}
-    reply: Any = client.post("/chat/completions", cast_to=kind, body=body)
+    reply: Any = client.post(path, cast_to=kind, body=body)
     assert reply["choices"][0]["message"]["content"] == VALUE
 
 

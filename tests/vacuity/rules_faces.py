@@ -140,6 +140,14 @@ MUTATIONS = [
         "byte_order_mark",
     ),
     one(
+        "guarded lets models without a name share one",
+        FUNCTION_CALL,
+        "    if _is_absent(named) or not asks:\n",
+        "    if named is not Ellipsis:\n",
+        GUARDED,
+        "told_apart",
+    ),
+    one(
         "the beta namespace is not guarded",
         CALL,
         'options.url.partition("?")[0]',
