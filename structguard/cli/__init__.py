@@ -67,7 +67,12 @@ def _run(arguments: list[str]) -> int:
     from structguard.errors import MissingExtra  # noqa: PLC0415  after --help, which needs none of it
 
     parser = _parser(arguments)
-    args = parser.parse_args(arguments)
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown:  # argparse would show the usage of the whole program
+        command = f"structguard {args.command}" if args.command else "structguard"
+        said = f"{command}: unrecognized arguments: {' '.join(unknown)}; see {command} --help"
+        print(said, file=sys.stderr)
+        return 2
     if args.command is None:
         parser.print_help(sys.stderr)
         return 2

@@ -71,7 +71,7 @@ def register(subparsers: Subparsers) -> None:
         examples=_EXAMPLES,
     )
     parser.add_argument(
-        "--status", type=int, required=True, help="HTTP status of the error response"
+        "--status", type=_status, required=True, help="HTTP status of the error response"
     )
     parser.add_argument(
         "--sent",
@@ -89,7 +89,7 @@ def register(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--also-status",
-        type=int,
+        type=_status,
         action="append",
         default=[],
         metavar="N",
@@ -104,6 +104,12 @@ def register(subparsers: Subparsers) -> None:
         help="file with the response body (default: standard input)",
     )
     parser.set_defaults(run=run)
+
+
+def _status(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 100 <= int(text) <= 599):
+        raise argparse.ArgumentTypeError(f"must be an HTTP status from 100 to 599, got {text!r}")
+    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -151,3 +151,22 @@ async def test_a_sub_call_of_something_that_is_no_provider_says_what_it_wants() 
     client: Any = object()
     with pytest.raises(TypeError, match=r"is a provider or a chain, .* got object"):
         await rewrite(client, "hi")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            ["demo", "--foo"],
+            "structguard demo: unrecognized arguments: --foo; see structguard demo",
+        ),
+        (["--foo"], "structguard: unrecognized arguments: --foo; see structguard --help"),
+        (["detect", "--status", "abc", "-"], "must be an HTTP status from 100 to 599, got 'abc'"),
+        (["detect", "--status", "4000", "-"], "must be an HTTP status from 100 to 599, got '4000'"),
+    ],
+)
+def test_a_wrong_argument_is_told_by_the_command_that_got_it(
+    command: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command) == 2
+    assert said in capsys.readouterr().err
