@@ -2,7 +2,7 @@
 graphiti-core over an endpoint that refuses its format: hand it a wrapped client, and its own
 extraction works.
 
-    pip install graphiti-core httpx && python examples/graphiti/main.py
+    pip install structguard graphiti-core httpx && python examples/graphiti/main.py
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 mem0 over an endpoint that refuses its format: wrap the client that mem0 made, and its own
 extraction works.
 
-    pip install mem0ai && python examples/mem0/main.py
+    pip install structguard mem0ai && python examples/mem0/main.py
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ def _lines(memo: Memo, entries: list[Entry]) -> list[str]:
         due = ", due to be tried again" if memo.due(entry) else ""
         lines.append(
             f"    since    {_when(entry.first_seen)}, {until}{due};"
-            f" spared {entry.saved} refused request{'' if entry.saved == 1 else 's'}"
+            f" saved {entry.saved} refused request{'' if entry.saved == 1 else 's'}"
         )
     return lines
 
@@ -180,11 +180,11 @@ def _consequence(entry: Entry) -> str:
     """What the entry makes the guard do, in a few words."""
     match entry.verdict:
         case "use_api":
-            return f"is served on the {entry.api} API"
+            return f"is called over the {entry.api} API"
         case "ignored":
-            return f"ignores {entry.format} on {entry.api}: the schema goes into the prompt too"
+            return f"ignores {entry.format} over {entry.api}: the schema is added to the prompt"
         case "refused":
-            return f"is asked without {entry.format} on {entry.api}{_narrowed(entry)}"
+            return f"is called without {entry.format} over {entry.api}{_narrowed(entry)}"
 
 
 def _narrowed(entry: Entry) -> str:

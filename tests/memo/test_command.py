@@ -61,16 +61,16 @@ def test_every_entry_is_listed_with_what_it_does_and_why(
     kept.remember(Entry.use_api("host/v1", "m", "host/v1", "responses", "v1/responses", wall=1.0))
     assert run("list") == 0
     out = capsys.readouterr().out
-    assert "host/v1  m  is asked without json_schema on chat\n" in out
+    assert "host/v1  m  is called without json_schema over chat\n" in out
     assert "because  response_format is not supported [a-rule]" in out
-    assert "without json_schema on chat, together with tools only" in out
-    assert "no expiry; spared 0 refused requests" in out
+    assert "without json_schema over chat, together with tools only" in out
+    assert "no expiry; saved 0 refused requests" in out
     assert "for schema 5555555555555555 only" in out
     assert "because  no reason was given [a-rule]" in out
-    assert "spared 1 refused request\n" in out
+    assert "saved 1 refused request\n" in out
     assert "due to be tried again" in out
-    assert "ignores json_schema on chat: the schema goes into the prompt too" in out
-    assert "is served on the responses API" in out
+    assert "ignores json_schema over chat: the schema is added to the prompt" in out
+    assert "is called over the responses API" in out
 
 
 def test_a_list_may_be_narrowed_and_says_when_nothing_matches(
