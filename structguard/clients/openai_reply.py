@@ -41,7 +41,7 @@ from structguard.clients.openai_stream import (
     closed_if_not_begun,
     healed,
 )
-from structguard.clients.raw_stream import abegin, begin
+from structguard.clients.raw_stream import abegin, awhole, begin, whole
 from structguard.clients.replies import (
     calls_or_declines,
     error_message,
@@ -173,9 +173,7 @@ class Exchange:
             openai.APIError: an error object inside a 200, by the status it names.
             openai.APIResponseValidationError: not JSON, or no choices.
         """
-        error = failure_in(reply, self.call.api)
-        if error is not None:
-            raise self.error_of(error)
+        self._refuse(reply)
         missing = "choices" if self.call.api == "chat" else "output"
         if self.response is not None and not isinstance(get(reply, missing), list):
             what = "not JSON" if isinstance(reply, str) else f"without {missing}"
@@ -184,6 +182,11 @@ class Exchange:
                 body=plain(reply),
                 message=f"the endpoint's 200 is {what}: {redact(self.response.text[:200])!r}",
             )
+
+    def _refuse(self, reply: object) -> None:
+        error = failure_in(reply, self.call.api)
+        if error is not None:
+            raise self.error_of(error)
 
     def error_of(self, error: object) -> OpenAIError:
         """The exception the SDK would have raised, had the status said so."""
@@ -210,6 +213,7 @@ class Exchange:
         self.response = response = raw.http_response
         if self.confirm and not response.is_stream_consumed:
             if self._streams():
+                self._refuse(whole(response))
                 events = self._events()
                 begin(response, events)
                 return self._begun(raw, events)
@@ -222,6 +226,7 @@ class Exchange:
         self.response = response = raw.http_response
         if self.confirm and not response.is_stream_consumed:
             if self._streams():
+                self._refuse(await awhole(response))
                 events = self._events()
                 await abegin(response, events)
                 return self._begun(raw, events)
@@ -272,6 +277,7 @@ class Exchange:
     def open(self, stream: Stream[Any]) -> Stream[Any]:
         """A stream: its first event is awaited here; after it nothing is ever sent again."""
         self.response, self.answered = stream.response, False
+        self._refuse(whole(stream.response))
         events = stream._iterator  # noqa: SLF001
         head: list[Any] = []
         with closed_if_not_begun(events):
@@ -284,6 +290,7 @@ class Exchange:
     async def aopen(self, stream: AsyncStream[Any]) -> AsyncStream[Any]:
         """A stream on the event loop."""
         self.response, self.answered = stream.response, False
+        self._refuse(await awhole(stream.response))
         events = stream._iterator  # noqa: SLF001
         head: list[Any] = []
         async with aclosed_if_not_begun(events):

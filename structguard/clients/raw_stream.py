@@ -14,6 +14,7 @@ from typing import cast
 
 import anyio
 import httpx2
+import jiter
 from openai import APIConnectionError, APITimeoutError
 
 from structguard.clients.http_stream import EventStream
@@ -28,7 +29,7 @@ def begin(response: httpx2.Response, events: EventStream) -> None:
     Raises:
         openai.APIConnectionError, APITimeoutError: as the SDK's own streams do.
     """
-    if "content-encoding" in response.headers:
+    if "content-encoding" in response.headers or response.is_stream_consumed:
         return
     stream = cast("httpx2.SyncByteStream", response.stream)
     chunks, head = iter(stream), list[bytes]()
@@ -50,7 +51,7 @@ def begin(response: httpx2.Response, events: EventStream) -> None:
 
 async def abegin(response: httpx2.Response, events: EventStream) -> None:
     """`begin` on the event loop."""
-    if "content-encoding" in response.headers:
+    if "content-encoding" in response.headers or response.is_stream_consumed:
         return
     stream = cast("httpx2.AsyncByteStream", response.stream)
     chunks, head = aiter(stream), list[bytes]()
@@ -69,6 +70,41 @@ async def abegin(response: httpx2.Response, events: EventStream) -> None:
         raise
     if events.failure is not None:
         await response.aclose()
+
+
+def whole(response: httpx2.Response) -> object:
+    """
+    The JSON of a reply that was asked for as events and came whole, None for events.
+
+    It is read here: the SDK looks for events in it and finds none, whatever it says.
+    """
+    if not _is_json(response):
+        return None
+    with _in_the_sdks_words(response):
+        response.read()
+    return _json_of(response)
+
+
+async def awhole(response: httpx2.Response) -> object:
+    """`whole` on the event loop."""
+    if not _is_json(response):
+        return None
+    with _in_the_sdks_words(response):
+        await response.aread()
+    return _json_of(response)
+
+
+def _is_json(response: httpx2.Response) -> bool:
+    kind: str = response.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower() == "application/json"
+
+
+def _json_of(response: httpx2.Response) -> object:
+    try:
+        value: object = jiter.from_json(response.content)
+    except ValueError:
+        return None
+    return value
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from tests.clients.endpoint import (
     TEXT_FORMAT,
     VALUE,
     Upstream,
+    chat,
     chat_chunks,
     response,
     response_events,
@@ -254,3 +255,56 @@ async def test_an_async_stream_lets_its_connection_go_too(memo: Memo, anyio_back
         asked = {"model": "m", "input": "Where?", "text": {"format": TEXT_FORMAT}, "stream": True}
         assert [event async for event in await create(**asked)]
     assert upstream.free == [False, True]
+
+
+INSIDE = {"error": {**REFUSED["error"], "code": 400}}
+DOWN = {"error": {"message": "it is down", "code": 503}}
+
+
+def test_a_stream_that_comes_as_one_error_is_judged(client: OpenAI, upstream: Upstream) -> None:
+    """The SDK looks for events in it and finds none: an empty stream, and nobody hears of the error."""
+    upstream.answers(INSIDE, sse(chat_chunks([FENCED])))
+    texts = [part.choices[0].delta.content or "" for part in stream(client)]
+    assert "".join(texts) == VALUE
+    upstream.answers(DOWN)
+    with pytest.raises(openai.InternalServerError, match="it is down"):
+        stream(client, response_format={"type": "json_object"})
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_second_send_that_comes_as_one_error_is_one(
+    client: OpenAI, upstream: Upstream, memo: Memo, *, raw: bool
+) -> None:
+    upstream.answers((400, REFUSED), DOWN)
+    completions = client.chat.completions
+    create: Any = completions.with_raw_response.create if raw else completions.create
+    with pytest.raises(openai.InternalServerError, match="it is down") as caught:
+        create(model="m", messages=MESSAGES, response_format=FORMAT, stream=True)
+    assert isinstance(caught.value.__cause__, openai.BadRequestError)
+    assert memo.entries() == []
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("raw", [False, True])
+async def test_the_same_on_the_event_loop(
+    upstream: Upstream, memo: Memo, anyio_backend: str, *, raw: bool
+) -> None:
+    plain = AsyncOpenAI(base_url=upstream.base_url, api_key="k", max_retries=0)
+    async with sg.wrap(plain, memo=memo) as client:
+        completions = client.chat.completions
+        create: Any = completions.with_raw_response.create if raw else completions.create
+        upstream.answers((400, REFUSED), DOWN)
+        with pytest.raises(openai.InternalServerError, match="it is down"):
+            await create(model="m", messages=MESSAGES, response_format=FORMAT, stream=True)
+    assert memo.entries() == []
+
+
+def test_a_stream_that_comes_as_one_reply_is_left_to_the_sdk(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    upstream.answers(chat(VALUE))
+    assert list(stream(client)) == []
+    upstream.answers((400, REFUSED), chat(VALUE))
+    create: Any = client.chat.completions.with_raw_response.create
+    raw = create(model="m", messages=MESSAGES, response_format=FORMAT, stream=True)
+    assert raw.http_response.json() == chat(VALUE)

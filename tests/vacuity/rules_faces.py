@@ -148,6 +148,14 @@ MUTATIONS = [
         "told_apart",
     ),
     one(
+        "a stream that comes as one error is empty",
+        "structguard/clients/raw_stream.py",
+        'strip().lower() == "application/json"',
+        'strip().lower() == "application/other"',
+        STREAM_FAULTS,
+        "comes_as_one_error",
+    ),
+    one(
         "the beta namespace is not guarded",
         CALL,
         'options.url.partition("?")[0]',
@@ -216,10 +224,8 @@ MUTATIONS = [
     one(
         "a stream that says nothing is an answer",
         REPLY,
-        "self.response, self.answered = stream.response, False\n        events = stream._iterator"
-        "  # noqa: SLF001\n        head: list[Any] = []\n        with closed",
-        "self.response = stream.response\n        events = stream._iterator"
-        "  # noqa: SLF001\n        head: list[Any] = []\n        with closed",
+        "self.response, self.answered = stream.response, False\n        self._refuse(whole(",
+        "self.response = stream.response\n        self._refuse(whole(",
         STREAM_FAULTS,
         "says_nothing",
     ),
