@@ -31,6 +31,7 @@ from structguard.types import Api, Failure, Format
 from structguard.wire.base import BadReply
 from structguard.wire.stream import truncated
 
+_FINISH = ENDS["chat"][1:]  # what a chunk holds that ends a choice
 _DRAIN = 0.05  # seconds granted to the end of a finished body, so that its connection can be kept
 
 
@@ -50,6 +51,7 @@ class RawStream:
         self._response = response
         self._blocks = blocks
         self._healer: StreamHealer | None = None
+        self._heals = False
         self._asked: Callable[[], Format | None] = lambda: None
         self._silent = Silent()
         self._number = 0
@@ -63,6 +65,7 @@ class RawStream:
 
     def heal(self, asked: Callable[[], Format | None], *, degraded: bool) -> None:
         """The text must become bare JSON that fits."""
+        self._heals = True
         self._healer = StreamHealer(self.api, asked, degraded)
         self._asked = asked
 
@@ -85,7 +88,7 @@ class RawStream:
         try:
             async for came in self._blocks:
                 block, told = self._up_to_error(self._named(came) if self.bare else came)
-                if out := block if self._healer is None else self._out(block):
+                if out := self._out(block) if self._heals else block:
                     yield out
                 if self._unusable:
                     raise unusable()
@@ -122,7 +125,7 @@ class RawStream:
         """A block, event by event while there is something to heal, then as it is."""
         healer = self._healer
         if healer is None:
-            return block
+            return self._noted(block)
         made, at = list[bytes](), 0
         while healer is not None and at < len(block) and not self._unusable:
             end = block.find(b"\n\n", at)
@@ -130,7 +133,21 @@ class RawStream:
             pieces = list(self._pieces(healer, block[at:end]))
             made.extend(pieces if self._doubted is None else self._waiting(self._doubted, pieces))
             at, healer = end, self._healer
-        return b"".join(made if self._unusable else (*made, block[at:]))
+        return b"".join(made if self._unusable else (*made, self._noted(block[at:])))
+
+    def _noted(self, block: bytes) -> bytes:
+        """A block of a text that passes, with how it was served in the chunk that ends the choice."""
+        if self.api != "chat" or not any(mark in block for mark in _FINISH):
+            return block
+        out = list[bytes]()
+        for raw in raw_events(block):
+            event = object_of(raw) if any(mark in raw for mark in _FINISH) else None
+            if event is None or not _finishes(event):
+                out.append(raw)
+                continue
+            put(event, "metadata", self.served.headers())
+            out.append(self._spoken(event))
+        return b"".join(out)
 
     def _waiting(self, doubted: list[bytes], pieces: list[bytes]) -> list[bytes]:
         """What may go out while it is not sure whether the text was all that is said."""

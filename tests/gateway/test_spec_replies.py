@@ -223,7 +223,7 @@ def test_an_event_is_there_before_the_next_one_is_made(
         assert last.rstrip().endswith((b"}", b"}\n"))  # whole
 
 
-@pytest.mark.parametrize("name", ["refuse400", "fenced"])
+@pytest.mark.parametrize("name", ["refuse400", "fenced", "enforce"])
 def test_what_a_streams_headers_could_not_say_stands_at_its_end(name: str) -> None:
     with RefusingEndpoint(name, value=VALUE) as endpoint:
         with running(embedded_config(endpoint.base_url)) as gateway:
@@ -236,7 +236,7 @@ def test_what_a_streams_headers_could_not_say_stands_at_its_end(name: str) -> No
     for told in (notes, last["metadata"]):
         assert told["x-structguard-source"]
         assert told["x-structguard-provider"] == "upstream"
-        assert told["x-structguard-enforced"] == ("true" if name == "fenced" else "false")
+        assert told["x-structguard-enforced"] == ("false" if name == "refuse400" else "true")
     assert reply.headers["x-structguard-enforced"] == notes["x-structguard-enforced"]
     assert int(reply.headers["x-structguard-requests"]) >= 1
 

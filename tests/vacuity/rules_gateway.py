@@ -89,6 +89,13 @@ MUTATIONS: list[Mutation] = [
         ("tests/gateway/test_spec_replies.py", "-k", "cut_off"),
     ),
     Mutation(
+        "gateway: the last chunk of a text that passes says nothing of how it was served",
+        f"{_IN}/flowing.py",
+        "(*made, self._noted(block[at:]))",
+        "(*made, block[at:])",
+        ("tests/gateway/test_spec_replies.py", "-k", "headers_could_not_say"),
+    ),
+    Mutation(
         "gateway: words before a call fail the turn",
         f"{_IN}/serving.py",
         "return _is_text(completion) and not completion.tool_calls",
