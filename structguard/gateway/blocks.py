@@ -61,7 +61,7 @@ class Blocks:
     @property
     def done(self) -> bool:
         """Whether `[DONE]` was the last event."""
-        return bool(self._last) and self._last[-1][-_TAIL:].rstrip().endswith(b"[DONE]")
+        return bool(self._last) and _is_done(self._last[-1])
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -116,6 +116,23 @@ class Blocks:
 def holds_resource(block: bytes) -> bool:
     """Whether an event of the block carries the resource."""
     return _RESOURCE in block
+
+
+def up_to_end(block: bytes, api: Api) -> tuple[bytes, bool]:
+    """
+    A block up to the stream's last event, and whether that is in it: nothing is read behind it,
+    whether or not the upstream ends its reply there.
+    """
+    if api == "chat":
+        return block, _is_done(block)
+    if not holds_resource(block):
+        return block, False
+    found = [at for end in ENDS["responses"] if (at := block.find(end)) >= 0]
+    return (block[: block.find(b"\n\n", min(found)) + 2], True) if found else (block, False)
+
+
+def _is_done(block: bytes) -> bool:
+    return block[-_TAIL:].rstrip().endswith(b"[DONE]")
 
 
 def around_resources(block: bytes) -> Iterator[tuple[bytes, bool]]:

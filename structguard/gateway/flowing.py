@@ -21,6 +21,7 @@ from structguard.gateway.blocks import (
     object_of,
     raw_events,
     spoken,
+    up_to_end,
     up_to_error,
 )
 from structguard.gateway.faults import unusable
@@ -87,12 +88,13 @@ class RawStream:
         fault: Failure | None = None
         try:
             async for came in self._blocks:
-                block, told = self._up_to_error(self._named(came) if self.bare else came)
+                block, is_last = up_to_end(came, self.api)
+                block, told = self._up_to_error(self._named(block) if self.bare else block)
                 if out := self._out(block) if self._heals else block:
                     yield out
                 if self._unusable:
                     raise unusable()
-                if told is not None:
+                if told is not None or is_last:
                     break
         except ExchangeFailed as error:
             fault = cut(error.failure)

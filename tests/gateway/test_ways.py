@@ -345,3 +345,40 @@ def test_passing_streams_that_break_open_the_breaker(path: str) -> None:
     assert all(reply.status_code == 200 for reply in replies)
     assert ["stream_truncated" in reply.text for reply in replies] == [True, True, True, False]
     assert json.loads(said(path, replies[-1].text, stream=True)) == VALUE
+
+
+ENDED = [
+    event("response.created", 0, response=BEGUN),
+    event("response.in_progress", 1, response=BEGUN),
+    event("response.completed", 2, response={**BEGUN, "status": "completed"}),
+]
+
+
+@pytest.mark.parametrize("asks", [False, True])
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_a_stream_is_over_at_its_end_whether_or_not_the_upstream_hangs_up(
+    path: str, *, asks: bool
+) -> None:
+    """The upstream keeps its reply open: without an end of our own the client waits ten minutes."""
+    done = b"data: [DONE]\n\n"
+    sent = [chunk('{"city":"Bonn","n":3}'), chunk(finish="stop"), done]
+    play = Play([chunked(*(sent if path == CHAT else ENDED), end=False)], hold=True)
+    with raw_server(play) as server, running(settings(f"{server.url}/v1")) as gateway:
+        body = json_request(path, "m", stream=True) if asks else plain(path)
+        reply = gateway.client.post(path, json=body, timeout=5)
+        assert reply.text.endswith("data: [DONE]\n\n")
+        assert reply.text.count("[DONE]") == 1
+        assert server.closed_by_client.wait(5)
+
+
+def plain(path: str) -> dict[str, object]:
+    """A body that asks for a stream, and for no format."""
+    return chat("m", stream=True) if path == CHAT else response("m", stream=True)
+
+
+def test_nothing_is_read_behind_the_end_of_a_response() -> None:
+    again = event("response.completed", 3, response={**BEGUN, "status": "completed"})
+    play = Play([chunked(b"".join([*ENDED, again]))])
+    with raw_server(play) as server, running(settings(f"{server.url}/v1")) as gateway:
+        reply = gateway.post(RESPONSES, response("m", stream=True))
+    assert check_stream(reply.text)["status"] == "completed"

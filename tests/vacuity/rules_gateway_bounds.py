@@ -35,6 +35,13 @@ MUTATIONS: list[Mutation] = [
         (f"{_SCALE}::test_a_memo_that_forgets_while_a_call_is_under_way_sends_nothing_twice",),
     ),
     Mutation(
+        "gateway: a stream that passes ends when its upstream hangs up",
+        f"{_IN}/flowing.py",
+        "if told is not None or is_last:",
+        "if told is not None:",
+        (f"{_WAYS}::test_a_stream_is_over_at_its_end_whether_or_not_the_upstream_hangs_up",),
+    ),
+    Mutation(
         "gateway: a passing stream without a value is no error",
         f"{_IN}/flowing.py",
         "self._unusable = self.strict",
