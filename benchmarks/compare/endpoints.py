@@ -91,7 +91,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType(
             about="takes the format and does nothing with it: prose, until the prompt shows a schema",
             answer=as_prompted,
             has_object=False,
-            truth=r"holds no JSON|Invalid JSON",
+            truth=r"contains no JSON|Invalid JSON",
         ),
         "fenced": Behaviour(
             title="fenced", row="fenced", about="takes the format; JSON in a code fence, amid prose"

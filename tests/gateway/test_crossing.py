@@ -132,7 +132,11 @@ RETRIES = [
     (CHAT, {"status": "failed", "output": [ANSWERED]}, False),
     (CHAT, {"status": "completed", "output": [ANSWERED]}, True),
     (RESPONSES, {**EMPTY, "choices": [spoken(""), spoken("Another.")]}, False),
-    (RESPONSES, {**EMPTY, "choices": [spoken(None, function_call={"name": "f"})]}, False),
+    (
+        RESPONSES,
+        {**EMPTY, "choices": [spoken(None, function_call={"name": "f", "arguments": "{}"})]},
+        True,
+    ),
     (RESPONSES, {**EMPTY, "choices": [spoken("", reasoning=json.dumps(VALUE))]}, True),
 ]
 
