@@ -34,8 +34,8 @@ class SseReader:
         if self._after_cr or b"\r" in data:
             data = self._with_plain_ends(data)
         held = self._held
-        if b"\n" not in data:
-            if data:
+        if b"\n\n" not in data and not (held and _meet(held[-1], data)):
+            if data:  # no event ends here: joined only once, however many reads it takes
                 held.append(data)
             return []
         if held:
@@ -91,6 +91,11 @@ class SseReader:
             return b""
         self._start = False
         return data.removeprefix(_BOM)
+
+
+def _meet(before: bytes, after: bytes) -> bool:
+    """Whether a blank line lies just between two reads."""
+    return after.startswith(b"\n") and before.endswith(b"\n")
 
 
 def _event(block: bytes) -> tuple[str, bytes] | None:

@@ -30,6 +30,20 @@ MUTATIONS = [
         (f"{T}/test_sse.py",),
     ),
     Mutation(
+        "wire: an event is joined anew at each read",
+        f"{W}/sse.py",
+        'if b"\\n\\n" not in data and not (held and _meet(held[-1], data)):',
+        'if b"\\n" not in data:',
+        (f"{T}/test_sse.py", "-k", "never_ends"),
+    ),
+    Mutation(
+        "wire: a blank line between two reads ends no event",
+        f"{W}/sse.py",
+        'return after.startswith(b"\\n") and before.endswith(b"\\n")',
+        "return False",
+        (f"{T}/test_sse.py",),
+    ),
+    Mutation(
         "wire: an event called error that holds none is passed over",
         f"{W}/stream.py",
         'return bool(event.get("error"))',

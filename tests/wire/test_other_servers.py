@@ -65,6 +65,11 @@ def test_a_call_as_before_there_were_tools_is_a_call() -> None:
     assert called(piece("f", '{"x"'), piece("", ":1}"), key="function_call") == [
         ("call_0", "f", '{"x":1}')
     ]
+    empty = chat_body({"content": "x", "function_call": {"name": "", "arguments": ""}})
+    assert decode(chat, empty).tool_calls == ()
+    spoken = chunk({"content": "x", "function_call": {"name": None, "arguments": ""}}, "stop")
+    events, _ = run(chat.open_stream(), sse(spoken))
+    assert reply(events).tool_calls == ()
     body = chat_body({"function_call": {"name": "f", "arguments": "{}"}}, "function_call")
     assert [call.name for call in decode(chat, body).tool_calls] == ["f"]
     assert decode(chat, body).finish == "tool_calls"

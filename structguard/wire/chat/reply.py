@@ -100,7 +100,7 @@ def completion_in(
         id=as_text(data.get("id")),
         metadata=metadata(
             headers,
-            **{key: data.get(key) for key in NOTES},
+            **{key: data.get(key) or None for key in NOTES},
             annotations=message.get("annotations") or None,
             logprobs=choice.get("logprobs"),
         ),
@@ -140,8 +140,8 @@ def read_message(message: Mapping[str, object], reply: Reply) -> None:
         reply.decline(refusal)
     reply.reasoning.extend(reasoning_of(message))
     calls = as_sequence(message.get("tool_calls"))
-    if not calls and message.get("function_call"):  # as before there were tools
-        calls = [{"function": message["function_call"]}]
+    if not calls and (legacy := legacy_call(message)) is not None:
+        calls = [legacy]
     for at, item in enumerate(calls or ()):
         call = as_mapping(item) or {}
         function = as_mapping(call.get("function")) or {}
@@ -154,6 +154,12 @@ def read_message(message: Mapping[str, object], reply: Reply) -> None:
                 signature_of(call),
             )
         )
+
+
+def legacy_call(message: Mapping[str, object]) -> Mapping[str, object] | None:
+    """The one call of a message or delta from before there were tools; an empty one is none."""
+    function = as_mapping(message.get("function_call"))
+    return {"index": 0, "function": function} if function and any(function.values()) else None
 
 
 def whole_call(

@@ -23,6 +23,7 @@ from structguard.wire.chat.reply import (
     decode_reply,
     detail,
     finish_of,
+    legacy_call,
     raise_error,
     signature_of,
     split_content,
@@ -150,15 +151,15 @@ class _Chunks:
         self._reply.id = as_text(event.get("id")) or None
         self._reply.model = as_text(event.get("model")) or self._reply.model
         for key in NOTES:
-            if (value := event.get(key)) is not None:
+            if value := event.get(key):
                 self._reply.metadata[key] = value
 
     def _rest(self, delta: Mapping[str, object], out: list[StreamEvent]) -> None:
         """What a delta may hold beside plain text."""
         for call in as_list(delta.get("tool_calls")) or ():
             self._call(as_mapping(call) or {})
-        if delta.get("function_call") and not delta.get("tool_calls"):  # as before there were tools
-            self._call({"index": 0, "function": delta["function_call"]})
+        if not delta.get("tool_calls") and (legacy := legacy_call(delta)) is not None:
+            self._call(legacy)
         self._reply.note("annotations", delta.get("annotations"))
         if details := as_list(delta.get("reasoning_details")):
             self._detail(details, out)
