@@ -251,12 +251,19 @@ class Memo:
     # --- the same, for async callers -----------------------------------------------------------
 
     async def arefresh(self) -> None:
-        """`refresh`, off the event loop."""
-        await self._off_loop(self.refresh)
+        """`refresh`, off the event loop; of many callers at once one reads."""
+
+        def read() -> bool:
+            self.refresh()
+            return True
+
+        await self._off_loop(read, lambda: None if self.stale() else True)
 
     async def aremember(self, entry: Entry) -> bool:
         """`remember`, off the event loop; a cancellation waits until it is done."""
-        return await self._off_loop(lambda: self.remember(entry))
+        return await self._off_loop(
+            lambda: self.remember(entry), lambda: False if self._shared.knows(entry) else None
+        )
 
     async def aforget(self, provider: str | None = None, model: str | None = None) -> int:
         """`forget`, off the event loop."""
@@ -270,7 +277,9 @@ class Memo:
         """`lease`, off the event loop; no thread when somebody is known to hold it."""
         if self._shared.held(entry):
             return False
-        return await self._off_loop(lambda: self.lease(entry, seconds))
+        return await self._off_loop(
+            lambda: self.lease(entry, seconds), lambda: False if self._shared.held(entry) else None
+        )
 
     async def aentries(self) -> list[Entry]:
         """`entries`, off the event loop."""
@@ -280,15 +289,24 @@ class Memo:
         """`close`, off the event loop."""
         await self._off_loop(self.close)
 
-    async def _off_loop(self, work: Callable[[], T]) -> T:
+    async def _off_loop(
+        self, work: Callable[[], T], known: Callable[[], T | None] = lambda: None
+    ) -> T:
+        """`known` is asked when it is this caller's turn: what others did meanwhile may be enough."""
         if not self._shared.blocking:
             return work()
         import anyio  # noqa: PLC0415  sync callers never need it
         import anyio.to_thread  # noqa: PLC0415
 
-        # Its own limiter: a shielded wait must not queue behind the application's threads.
+        from structguard.memo.turns import turn  # noqa: PLC0415
+
         with anyio.CancelScope(shield=True):
-            return await anyio.to_thread.run_sync(work, limiter=anyio.CapacityLimiter(1))
+            async with turn(self):
+                answer = known()
+                if answer is not None:
+                    return answer
+                # Its own limiter: a shielded wait must not queue behind the application's threads.
+                return await anyio.to_thread.run_sync(work, limiter=anyio.CapacityLimiter(1))
         raise AssertionError  # pragma: no cover  a shielded scope swallows nothing
 
     # --- context manager, and what `forks` asks ------------------------------------------------

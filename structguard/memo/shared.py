@@ -75,6 +75,11 @@ class SharedView:
         now = self._wall()
         return now >= entry.expires or now < entry.confirmed - FUTURE
 
+    def knows(self, entry: Entry) -> bool:
+        """Whether an entry of this slot is there and has not expired."""
+        known = self.view.at(entry.slot)
+        return known is not None and not self.due(known)
+
     def stale(self) -> bool:
         """Whether `refresh` is needed; one look at the stamp a second at most."""
         if not self._store.blocking:
@@ -126,8 +131,7 @@ class SharedView:
         with self._io:
             if self._unread:
                 self.refresh()
-            known = self.view.at(entry.slot)
-            if known is not None and not anyway and not self.due(known):
+            if not anyway and self.knows(entry):
                 return False
             return self._keep(entry, (lambda _: True) if anyway else self.due)
 

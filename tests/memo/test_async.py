@@ -36,6 +36,30 @@ class Watched(DiskStore):
         return super().swap(key, old, new)
 
 
+class Slow(DiskStore):
+    """A disk that takes its time and counts what it is asked."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.asked: list[str] = []
+
+    def read(self) -> Mapping[str, str]:
+        self._take("read")
+        return super().read()
+
+    def swap(self, key: str, old: str | None, new: str) -> str | None:
+        self._take("write")
+        return super().swap(key, old, new)
+
+    def lease(self, key: str, seconds: float, now: float) -> float:
+        self._take("lease")
+        return super().lease(key, seconds, now)
+
+    def _take(self, what: str) -> None:
+        self.asked.append(what)
+        threading.Event().wait(0.02)
+
+
 async def test_every_twin_does_what_its_original_does(place: Path, wall: ManualClock) -> None:
     store = Watched(place)
     async with Memo(store, wall=wall) as memo:
@@ -115,6 +139,44 @@ async def test_fifty_first_calls_make_one_entry_and_one_first_writer(
             group.start_soon(call)
     assert sorted(first) == [False] * 49 + [True]
     assert await memo.aentries() == [entry()]
+
+
+async def test_many_callers_who_wait_for_the_store_are_not_many_threads(
+    place: Path, wall: ManualClock
+) -> None:
+    """A thousand tasks that start at once would need a thousand threads, and fail without them."""
+    store = Slow(place)
+    memo = Memo(store, wall=wall)
+    at_once: list[int] = []
+
+    async def call(number: int) -> None:
+        if memo.stale():
+            await memo.arefresh()
+        await memo.aremember(entry(number % 2))
+        at_once.append(threading.active_count())
+
+    before = threading.active_count()
+    async with anyio.create_task_group() as group:
+        for number in range(60):
+            group.start_soon(call, number)
+    assert max(at_once) <= before + 2
+    assert sorted(store.asked) == ["read", "write", "write"], "one reads for all"
+
+
+async def test_of_many_callers_one_asks_for_the_lease(place: Path, wall: ManualClock) -> None:
+    store = Slow(place)
+    memo = Memo(store, wall=wall)
+    await memo.aremember(entry())
+    given: list[bool] = []
+
+    async def probe() -> None:
+        given.append(await memo.alease(entry(), 10.0))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(20):
+            group.start_soon(probe)
+    assert sorted(given) == [False] * 19 + [True]
+    assert store.asked.count("lease") == 1
 
 
 async def test_memo_work_does_not_queue_behind_the_application_s_threads(

@@ -314,6 +314,20 @@ MUTATIONS: list[Mutation] = [
         ("tests/guard/test_guard.py", "-k", "keeps_nobody"),
     ),
     _rule(
+        "waiting-callers-are-one-thread",
+        "memo",
+        "            async with turn(self):\n",
+        "            async with anyio.CapacityLimiter(1):\n",
+        "test_async.py::test_many_callers_who_wait_for_the_store_are_not_many_threads",
+    ),
+    _rule(
+        "who-waited-for-a-read-has-it",
+        "memo",
+        "lambda: None if self.stale() else True",
+        "lambda: None",
+        "test_async.py::test_many_callers_who_wait_for_the_store_are_not_many_threads",
+    ),
+    _rule(
         "a-child-reads-anew",
         "shared",
         "        self._unread = self._store.blocking\n        self._saved = {}",
