@@ -239,8 +239,8 @@ NEVER: tuple[tuple[str, Words], ...] = (
                 r"\bmodel (?:did not|didn't|failed to|could not|returned (?:an )?(?:invalid|malformed|empty))\b(?! (?:the following))",
             ),
             (
-                " not ",
-                r"\b(?:generated|outputs?|responses?|answers?|completions?|arguments|parameters|instance|json|model)\b.{0,60}\b(?:did|does|do) not (?:match|conform|validate|adhere|comply)\b(?! (?:the )?(?:pattern|regex|any of|expected tag)| .{0,20}(?:draft|metaschema))",
+                "adhere|comply|conform|match|satisfy|validate",
+                r"\b(?:generated|outputs?|responses?|answers?|completions?|arguments|parameters|instance|json|model)\b.{0,60}\b(?:did|does|do)(?: not|n't) (?:match|conform|satisfy|validate|adhere|comply)\b(?! (?:the )?(?:pattern|regex|any of|expected tag)| .{0,20}(?:draft|metaschema))",
             ),
         ),
     ),

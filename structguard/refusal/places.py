@@ -8,10 +8,11 @@ leading path, `At body -> a -> b`. Source: spec guard §1.4.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from itertools import pairwise
 
+from structguard.refusal.schema_words import COMPLAINT
 from structguard.refusal.text import without_links
 from structguard.types import Api
 
@@ -171,11 +172,7 @@ def place_in(text: str, api: Api) -> Place:
     text = without_links(text).translate(_CURLY)
     lower = text.lower()
     named = _named(text, lower, api)
-    inside = [
-        place_of(match.group(), api)
-        for match in _INSIDE.finditer(text[:2_000])
-        if not _ASIDE.search(text[max(0, match.start() - 12) : match.start()])
-    ]
+    inside = [place_of(match.group(), api) for match in _pointed_at(text[:2_000])]
     if Place.SCHEMA in inside and named is not Place.ELSEWHERE:
         return Place.SCHEMA
     if named is not Place.NOWHERE:
@@ -184,6 +181,26 @@ def place_in(text: str, api: Api) -> Place:
         return Place.FORMAT
     other = any(word in lower for word in _OTHER_WORDS) and _OTHER.search(text)
     return Place.ELSEWHERE if other else Place.NOWHERE
+
+
+_FAULT = re.compile(
+    r"\b(?:bad|den(?:y|ied)|deprecat|disab|drop|fail|lack|no\b|omit|refus|reject|remove|unavail|wrong)"
+)
+
+
+def _pointed_at(text: str) -> Iterator[re.Match[str]]:
+    """The paths in a text that it complains about; another is only mentioned."""
+    for match in _INSIDE.finditer(text):
+        start = max(0, match.start() - 160)
+        before = text[start : match.start()]
+        after = text[match.end() : match.end() + 160]
+        own = max(before.rfind(". "), before.rfind("; ")) + 1
+        end = after.find(". ")
+        said = (before[own:] + "…" + (after[:end] if end >= 0 else after)).lower()
+        if not _ASIDE.search(before[-12:]) and (
+            not before[own:].strip(" '\"`") or COMPLAINT.search(said) or _FAULT.search(said)
+        ):
+            yield match
 
 
 _BESIDE = re.compile(r"(?i)\boutput_?config: \W?(?:effort|task_?budget)\b")

@@ -139,7 +139,7 @@ WITHHELD = Words(
     ),
     (
         "depends on|need|require",
-        r"\b(?:requires?|needs?|depends on) (?!(?:a |an |the |that )?(?:'?(?:name|schema|type|json|field|propert|strict|value|non-?empty|valid|object)))",
+        r"\b(?:requires?|needs?|depends on) (?!to (?:add|include|mention|pass|provide|supply)\b)(?!(?:a |an |the |that )?(?:'?(?:name|schema|type|json|field|propert|strict|value|non-?empty|valid|object)))",
     ),
     (
         "drop|leave |omit|remove",

@@ -1543,7 +1543,7 @@ EXCLUDED = (
     Case(
         "link only",
         NONE,
-        error("Model not supported. See https://docs.x.dev/response_format/json_schema"),
+        error("Model not supported, see https://docs.x.dev/guides/json-mode/response_format"),
     ),
     Case("image url", NONE, error("image_url is not supported by this model")),
     Case(

@@ -364,4 +364,11 @@ MUTATIONS = [
         'return "message" in keys',
         ("tests/refusal/test_written.py", "-k", "temperature-must-most"),
     ),
+    Mutation(
+        "refusal: a path that is only mentioned is pointed at",
+        PLACES,
+        'not before[own:].strip(" \'\\"`") or COMPLAINT.search(said) or _FAULT.search(said)',
+        "True",
+        ("tests/refusal/test_written.py", "-k", "mention"),
+    ),
 ]
