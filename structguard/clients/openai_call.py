@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import httpx2
-from openai import AsyncOpenAI, Omit, OpenAI
+from openai import AsyncOpenAI, NotGiven, Omit, OpenAI
 from openai._constants import RAW_RESPONSE_HEADER
 from openai._models import FinalRequestOptions
 
@@ -106,6 +106,10 @@ class GuardedCall:
         headers = as_mapping(self.options.headers)
         self.raw = headers is not None and bool(headers.get(RAW_RESPONSE_HEADER))
         timeout = self.options.timeout
+        if isinstance(
+            timeout, NotGiven
+        ):  # then the client's own holds, `with_options` set it or not
+            timeout = self.guard.client.timeout
         if isinstance(timeout, int | float):
             self.timeout = float(timeout)
             self.deadline = self.guard.clock() + timeout

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import anyio
+import httpx2
 import openai
 import pytest
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
@@ -239,16 +240,32 @@ def test_a_200_that_is_no_reply_raises(
     assert len(upstream.bodies) == 1
 
 
+@pytest.mark.parametrize("where", ["call", "options", "client"])
 def test_no_time_for_a_second_send_raises_the_refusal_unchanged(
-    wrapped: Callable[..., OpenAI], upstream: Upstream, memo: Memo
+    wrapped: Callable[..., OpenAI], upstream: Upstream, memo: Memo, where: str
 ) -> None:
+    """`with_options(timeout=…)` is how the SDK's own page gives one call its time-out."""
     client = wrapped(retry_floor=30.0)
+    if where == "options":
+        client = client.with_options(timeout=20.0)
+    elif where == "client":
+        client.timeout = 20.0
     upstream.answers((400, REFUSED))
     with pytest.raises(openai.BadRequestError) as caught:
-        ask(client, timeout=20.0)
+        ask(client, **({"timeout": 20.0} if where == "call" else {}))
     assert sg.is_refusal(caught.value)
     assert caught.value.__cause__ is None
     assert len(upstream.bodies) == 1
+
+
+@pytest.mark.parametrize("timeout", [None, httpx2.Timeout(20.0)])
+def test_without_one_number_there_is_no_budget(
+    wrapped: Callable[..., OpenAI], upstream: Upstream, timeout: Any
+) -> None:
+    client = wrapped(retry_floor=30.0)
+    client.timeout = 20.0
+    upstream.answers((400, REFUSED), chat(VALUE))
+    assert info_of(ask(client, timeout=timeout)).requests == 2
 
 
 def test_require_enforced_raises_the_refusal(

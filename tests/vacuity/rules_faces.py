@@ -156,6 +156,14 @@ MUTATIONS = [
         "comes_as_one_error",
     ),
     one(
+        "wrap gives a client's own time-out to each send",
+        CALL,
+        "            timeout = self.guard.client.timeout\n",
+        "            timeout = None\n",
+        WRAP,
+        "no_time_for",
+    ),
+    one(
         "the beta namespace is not guarded",
         CALL,
         'options.url.partition("?")[0]',
