@@ -111,7 +111,7 @@ class Core:
             body=body,
             raw=raw,
             mode=_mode(exchange.named.get(b"x-structguard-mode", b"guard")),
-            timeout=_seconds(exchange.header(b"x-request-timeout")),
+            timeout=timeout_of(exchange),
             scope=caller.scope,
         )
         if not turn.model:
@@ -173,7 +173,14 @@ def _mode(given: bytes) -> Mode:
     return mode
 
 
-def _seconds(given: str | None) -> float | None:
+def timeout_of(exchange: Exchange) -> float | None:
+    """
+    The client's deadline in seconds, if it set one.
+
+    Raises:
+        ApiError: it is none.
+    """
+    given = exchange.header(b"x-request-timeout")
     if given is None:
         return None
     try:

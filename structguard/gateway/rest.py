@@ -21,8 +21,8 @@ from structguard.gateway.asgi import Gone
 from structguard.gateway.auth import Caller
 from structguard.gateway.compact import compacted
 from structguard.gateway.conversation import listed, no_store
-from structguard.gateway.core import Core
-from structguard.gateway.embeddings import embedding_options, encode_embeddings
+from structguard.gateway.core import Core, timeout_of
+from structguard.gateway.embeddings import embedded
 from structguard.gateway.faults import ApiError
 from structguard.gateway.openapi import document
 from structguard.gateway.resource import now
@@ -31,7 +31,6 @@ from structguard.gateway.store import StoreTrouble
 from structguard.gateway.turn import object_in
 from structguard.gateway.writing import packed
 from structguard.http import ExchangeFailed
-from structguard.providers import Embeddings
 from structguard.types import as_mapping, as_sequence
 
 Handler = Callable[[Request, Caller], Awaitable[Response]]
@@ -160,29 +159,12 @@ class Rest:
         problem = schema_embeddings.fault(body)
         if problem is not None:
             raise ApiError(400, problem[0], param=problem[1])
-        content, model = body["input"], str(body["model"])
-        texts = [content] if isinstance(content, str) else list(as_sequence(content) or ())
-        return json_reply(await self._embedded(body, model, [str(text) for text in texts]))
-
-    async def _embedded(
-        self, body: Mapping[str, object], model: str, texts: list[str]
-    ) -> Mapping[str, object]:
-        links = self.core.upstreams.links(model)
-        self.core.check_room()
-        for at, (name, upstream_model) in enumerate(links):
-            embed = getattr(self.core.upstreams.providers[name], "embed", None)
-            if embed is None:
-                continue
-            try:
-                embeddings: Embeddings = await embed(
-                    texts, model=upstream_model, **embedding_options(body)
-                )
-            except ProviderError as error:
-                if at + 1 == len(links) or not error.rule.advance:
-                    raise
-            else:
-                return encode_embeddings(embeddings, model, body)
-        raise ApiError(400, f"model {model!r} offers no embeddings", param="model")
+        result, warning = await embedded(self.core, body, timeout_of(exchange))
+        reply = json_reply(result)
+        if warning:
+            told = warning.encode("latin-1", "replace")
+            reply.raw_headers.append((b"x-structguard-warning", told))
+        return reply
 
     async def compact(self, request: Request, caller: Caller) -> Response:
         """A conversation, compacted."""

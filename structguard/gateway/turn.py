@@ -68,7 +68,7 @@ class Served:
         if self.source is not None:
             told["x-structguard-source"] = self.source
         if self.warning:
-            told["x-structguard-warning"] = _one_line(self.warning)
+            told["x-structguard-warning"] = header_text(self.warning)
         return told
 
     def raw_headers(self) -> Sequence[tuple[bytes, bytes]]:
@@ -76,7 +76,7 @@ class Served:
         return _raw_headers(self.provider, self.enforced, self.requests, self.source, self.warning)
 
 
-def _one_line(text: str) -> str:
+def header_text(text: str) -> str:
     """A text that names what a client sent, as a header and a resource's metadata can hold it."""
     shown = "".join(mark if mark.isprintable() else "?" for mark in text[:_SHOWN])
     return f"{shown}..." if len(text) > _SHOWN else shown

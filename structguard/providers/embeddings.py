@@ -70,11 +70,13 @@ async def openai_embed(
     user: str | None,
     encoding: Encoding,
     timeout: float | None,  # noqa: ASYNC109  the call's budget, as in Request
+    extra_body: Mapping[str, object] | None = None,
 ) -> Embeddings:
     """`embed` over OpenAI's endpoint; optional fields are only in the body when set."""
     inputs = texts(given)
     optional = {"dimensions": dimensions, "user": user}
     body = {
+        **(extra_body or {}),
         "model": model,
         "input": inputs,
         "encoding_format": encoding,

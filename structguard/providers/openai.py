@@ -117,9 +117,12 @@ class OpenAI(BaseProvider):
         user: str | None = None,
         encoding: Encoding = "float",
         timeout: float | None = None,  # noqa: ASYNC109  the call's budget in seconds, as in Request
+        extra_body: Mapping[str, object] | None = None,
     ) -> Embeddings:
         """
         Return one embedding vector per text, in order.
+
+        `extra_body` holds the endpoint's own fields, such as `input_type`.
 
         Raises:
             ProviderError: The call failed; `kind` says how.
@@ -134,6 +137,7 @@ class OpenAI(BaseProvider):
             user=user,
             encoding=encoding,
             timeout=timeout,
+            extra_body=extra_body,
         )
 
 

@@ -96,6 +96,13 @@ MUTATIONS: list[Mutation] = [
         ("tests/gateway/test_spec_replies.py", "-k", "headers_could_not_say"),
     ),
     Mutation(
+        "gateway: an embedding endpoint's own fields are dropped unseen",
+        f"{_IN}/embeddings.py",
+        '**({"extra_body": extra} if forwards else {})',
+        "**{}",
+        ("tests/gateway/test_embeddings.py", "-k", "own_fields"),
+    ),
+    Mutation(
         "gateway: words before a call fail the turn",
         f"{_IN}/serving.py",
         "return _is_text(completion) and not completion.tool_calls",
