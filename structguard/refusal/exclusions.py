@@ -133,6 +133,7 @@ NEVER: tuple[tuple[str, Words], ...] = (
     (
         "moved",
         Words(
+            ("output_format", r"\boutput_format (?:is|was) deprecated\b"),
             (
                 "migrated|moved|renamed",
                 r"\b(?:has |have )?(?:been )?(?:moved|renamed|migrated) to\b",
@@ -191,6 +192,10 @@ NEVER: tuple[tuple[str, Words], ...] = (
             (
                 " pars",
                 r"\b(?:could not|cannot|failed to|unable to|error) pars(?:e|ing) (?:the )?(?:json )?(?:request|body|payload|json body|input)\b(?!: (?:unknown|unrecogni))",
+            ),
+            (
+                "json",
+                r"\b(?:could not|cannot|error|failed to|unable to) (?:decod|load|pars|read)(?:e|ing)? (?:the |a )?json\b(?![_ -]?(?:schema|mode))",
             ),
             (
                 "expecting value|json |jsondecodeerror|unexpected |unterminated string",
