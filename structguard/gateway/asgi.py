@@ -29,6 +29,8 @@ App: TypeAlias = Callable[[Scope, Receive, SendMessage], Awaitable[None]]
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
 EXCHANGE = "structguard.exchange"
 """Where a request's scope holds its exchange, for what Starlette serves."""
+WHOLE = "structguard.whole"
+"""Where it holds what sends a whole reply at once, if the server has that: `HttpConnection.whole`."""
 
 _JSON = (b"content-type", b"application/json")
 _SSE: RawHeaders = [
@@ -154,6 +156,9 @@ class Exchange:
         raw = [kind, (b"content-length", b"%d" % len(body)), *self.more, *told]
         if headers:
             raw += encoded(headers)
+        at_once = self.scope.get(WHOLE)
+        if at_once is not None and at_once(self.scope, status, raw, body):
+            return
         await self.send({"type": "http.response.start", "status": status, "headers": raw})
         await self.send({"type": "http.response.body", "body": body})
 

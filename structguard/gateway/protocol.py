@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251  a protocol is asyncio's own
 import re
+from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from uvicorn import Config
@@ -22,12 +23,15 @@ from uvicorn.protocols.http.httptools_impl import (
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
+from structguard.gateway.asgi import WHOLE
 from structguard.gateway.config import LimitsConfig
 from structguard.gateway.faults import ApiError
 
 _LINGER = 10.0  # seconds in which a client that still sends may go on, and read its answer
 _SLACK = 16 * 1024  # bytes of a head beside its headers' names and values
 _WEBSOCKETS = 128, 8190  # headers, and bytes of one, that the WebSocket library takes
+_ONE_WRITE = 64 * 1024  # bytes of a body that are copied behind the head
+_CONTROLS = bytes({*range(0x20), 0x7F} - {0x09})
 _OFFERED = re.compile(rb"\r\nupgrade:(?!\s*websocket\s*\r\n)", re.IGNORECASE)
 
 
@@ -115,6 +119,7 @@ class HttpConnection(HttpToolsProtocol):
         self._head = 0
         self._stop_waiting()
         super().on_headers_complete()
+        cast("dict[str, object]", self.scope)[WHOLE] = self.whole
 
     def on_message_complete(self) -> None:
         """The request is whole."""
@@ -131,6 +136,40 @@ class HttpConnection(HttpToolsProtocol):
         cycle = self.cycle
         if cycle.more_body and cycle.response_complete and self._late is None:
             self._late = self.loop.call_later(self._limits.head_seconds, self._is_late)
+
+    def whole(
+        self, scope: object, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes
+    ) -> bool:
+        """
+        A whole reply in one write: a packet and a call to the kernel less than uvicorn's two, and one
+        check for all headers. False, and nothing is done, where there is more to see to: it does.
+        """
+        cycle = self.cycle
+        if (
+            cycle.scope is not scope  # pipelined: another request is read already
+            or cycle.response_started
+            or cycle.disconnected
+            or cycle.flow.write_paused
+            or not cycle.keep_alive
+            or cycle.scope["method"] == "HEAD"
+            or len(body) > _ONE_WRITE
+        ):
+            return False
+        lines, ends = [STATUS_LINE[status]], 1
+        for name, value in (*cycle.default_headers, *headers):
+            if name == b"connection":
+                return False
+            lines += (name, b": ", value, b"\r\n")
+            ends += 1
+        head = b"".join(lines)
+        if len(head.translate(None, _CONTROLS)) != len(head) - 2 * ends:
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        cycle.transport.write(b"%b\r\n%b" % (head, body))
+        cycle.message_event.set()
+        cycle.on_response()
+        return True
 
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP, told in the one form."""

@@ -8,6 +8,7 @@ _IN = "structguard/gateway"
 _THOUGHTS, _SCALE = "tests/gateway/test_thoughts.py", "tests/gateway/test_spec_scale.py"
 _WAYS, _STATE = "tests/gateway/test_ways.py", "tests/gateway/test_state.py"
 _PROMOTING, _EMBEDDINGS = "tests/gateway/test_promoting.py", "tests/gateway/test_embeddings.py"
+_WRITE = "tests/gateway/test_one_write.py"
 _REPLIES, _SOCKET = "tests/gateway/test_spec_replies.py", "tests/gateway/test_load_socket.py"
 
 MUTATIONS: list[Mutation] = [
@@ -47,6 +48,41 @@ MUTATIONS: list[Mutation] = [
         "self._unusable = self.strict",
         "self._unusable = False",
         (f"{_REPLIES}::test_a_passing_stream_without_a_value_fails_where_the_settings_say_so",),
+    ),
+    Mutation(
+        "gateway: a reply is two packets",
+        f"{_IN}/asgi.py",
+        "at_once(self.scope, status, raw, body):",
+        "False:",
+        (f"{_WRITE}::test_a_whole_reply_is_one_write_and_as_uvicorn_sends_it", "-k", "enforce"),
+    ),
+    Mutation(
+        "gateway: a reply is sent for another request",
+        f"{_IN}/protocol.py",
+        "            cycle.scope is not scope  #",
+        "            False  #",
+        (f"{_WRITE}::test_requests_that_come_together_are_answered_in_their_order",),
+    ),
+    Mutation(
+        "gateway: a client that wants its connection closed waits for it",
+        f"{_IN}/protocol.py",
+        "            or not cycle.keep_alive\n",
+        "",
+        (f"{_WRITE}::test_a_client_that_asks_for_it_has_its_connection_closed",),
+    ),
+    Mutation(
+        "gateway: a reply to HEAD has a body",
+        f"{_IN}/protocol.py",
+        '            or cycle.scope["method"] == "HEAD"\n',
+        "",
+        (f"{_WRITE}::test_a_reply_to_head_has_no_body",),
+    ),
+    Mutation(
+        "gateway: a header's value ends the header",
+        f"{_IN}/protocol.py",
+        "        if len(head.translate(None, _CONTROLS)) != len(head) - 2 * ends:",
+        "        if not head:",
+        (f"{_WRITE}::test_a_value_that_would_end_its_header_is_not_sent",),
     ),
     Mutation(
         "gateway: whoever waits is a late head",
