@@ -54,7 +54,7 @@ async def opened(response: Response, wire: Wire, *, confirm: bool) -> RawStream:
 def _give_back(stream: RawStream, blocks: Blocks, unread: bytes, head: list[bytes]) -> None:
     """What was looked at goes out after all; a body that is no stream, and was read, as one."""
     if unread.lstrip().startswith(b"{"):
-        reply = read(unread)
+        reply = read(unread).parsed
         stream.answered = is_answer(reply, stream.api)
         blocks.give(told(reply, stream.api))
         return

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import orjson
 
@@ -27,6 +27,7 @@ from structguard.providers.call import Fault
 from structguard.types import Api
 
 T = TypeVar("T")
+_TEXT = ("message", "output_text")
 
 
 class Plan(NamedTuple):
@@ -70,20 +71,25 @@ def plain_reply(whole: Whole, asked: BodyCall, told: Served) -> RawReply | None:
         if not texts or not all(_fits(text, asked, degraded=degraded) for text in texts):
             return None
         told.source = "json"
-    return RawReply(body=whole.raw, parsed=whole.parsed, served=told)
+    return RawReply(body=whole.raw, parsed=whole.parsed, served=told, strict=whole.strict)
 
 
 def _texts(parsed: Mapping[str, object], api: Api) -> list[object]:
     """The texts of a reply; first by the shape that nearly all have."""
-    match parsed:
-        case {"choices": [{"message": {"content": str(text)}}]}:
-            return [text]
-        case {
-            "output": [{"type": "message", "content": [{"type": "output_text", "text": str(text)}]}]
-        }:
-            return [text]
-        case _:
-            return [get(holder, name) for holder, name in text_slots(parsed, api)]
+    shape = cast("Any", parsed)  # on trust: what is otherwise raises, at half the cost of asking
+    try:
+        if api == "chat":
+            (choice,) = shape["choices"]
+            text = choice["message"]["content"]
+        else:
+            (item,) = shape["output"]
+            (part,) = item["content"]
+            text = part["text"] if (item["type"], part["type"]) == _TEXT else None
+    except (LookupError, TypeError, ValueError):
+        text = None
+    if isinstance(text, str):
+        return [text]
+    return [get(holder, name) for holder, name in text_slots(parsed, api)]
 
 
 def _fits(text: object, asked: BodyCall, *, degraded: bool) -> bool:

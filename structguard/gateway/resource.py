@@ -6,7 +6,6 @@ Source: the Open Responses document (2026-04-24), ResponseResource; spec gateway
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections import deque
@@ -56,12 +55,6 @@ def new_id(prefix: str = "resp") -> str:
         return f"{prefix}_{drawn[:32]}"
 
 
-def replaced(text: bytes, old: object, new: str) -> bytes | None:
-    """A JSON text with `new` where the string `old` stood, if it stood there exactly once."""
-    quoted = b'"%s"' % str(old).encode("utf-8", "surrogatepass")
-    return text.replace(quoted, b'"%s"' % new.encode()) if text.count(quoted) == 1 else None
-
-
 def now() -> int:
     """Seconds since the epoch."""
     return int(time.time())
@@ -109,7 +102,7 @@ class Started:
     def common(self) -> Mapping[str, object]:
         """The fields that are alike in nearly all responses, but for what was asked."""
         asked = _ASKABLE.intersection(self.asked)
-        return {**_COMMON, **{key: _FIELDS[key](self) for key in asked}} if asked else _COMMON
+        return {**COMMON, **{key: _FIELDS[key](self) for key in asked}} if asked else COMMON
 
 
 def _echoed(key: str, default: object) -> Callable[[Started], object]:
@@ -153,10 +146,6 @@ _FIELDS: Mapping[str, Callable[[Started], object]] = {
     "text": lambda start: _text(as_mapping(start.asked.get("text")) or {}, schema=start.schema),
 }
 REQUIRED = frozenset(_FIELDS)
-_DETAILS = (
-    ("input_tokens_details", "cached_tokens"),
-    ("output_tokens_details", "reasoning_tokens"),
-)
 
 
 def _tool(given: object) -> dict[str, object] | None:
@@ -213,80 +202,6 @@ def ended(
     return made
 
 
-def filled(given: Mapping[str, object], start: Started) -> dict[str, object]:
-    """An upstream's own resource with what it left out; null where the document knows none is left."""
-    kept = {key: value for key, value in given.items() if value is not None}
-    made = {"id": None, **start.common(), **kept}
-    made["id"] = kept.get("id") or start.id
-    for key in REQUIRED.difference(made):
-        made[key] = start.field(key)
-    if made["completed_at"] is None and made["status"] == "completed":
-        made["completed_at"] = now()
-    tools = as_sequence(made["tools"]) or ()
-    made["tools"] = [_strict(tool) for tool in tools] if tools else []
-    text = as_mapping(made["text"]) or {}
-    if as_mapping(text.get("format")) is None:
-        made["text"] = {**text, **(as_mapping(start.field("text")) or {})}
-    made["usage"] = _usage(as_mapping(made["usage"]))
-    for key in ("created_at", "completed_at"):
-        if isinstance(made[key], float):
-            made[key] = _whole(made[key])
-    made["previous_response_id"] = start.field("previous_response_id")
-    return made
-
-
-def has_whole_numbers(resource: Mapping[str, object]) -> bool:
-    """Whether times and counts are integers, as the document types them: not every server's are."""
-    usage = as_mapping(resource.get("usage")) or {}
-    return not (
-        isinstance(resource.get("created_at"), float)
-        or isinstance(resource.get("completed_at"), float)
-        or isinstance(usage.get("input_tokens"), float)
-        or isinstance(usage.get("output_tokens"), float)
-        or isinstance(usage.get("total_tokens"), float)
-    )
-
-
-def _whole(number: object) -> object:
-    return int(number) if isinstance(number, float) and math.isfinite(number) else number
-
-
-def _strict(tool: object) -> object:
-    fields = as_mapping(tool)
-    if fields is None or fields.get("type") != "function":
-        return tool
-    return {
-        "description": None,
-        "parameters": None,
-        **fields,
-        "strict": bool(fields.get("strict")),
-    }
-
-
-def _usage(given: Mapping[str, object] | None) -> Mapping[str, object] | None:
-    """The counts with their details, 0 where the upstream did not count."""
-    match given:
-        case None:
-            return None
-        case {
-            "input_tokens": int(),
-            "output_tokens": int(),
-            "total_tokens": int(),
-            "input_tokens_details": {"cached_tokens": int()},
-            "output_tokens_details": {"reasoning_tokens": int()},
-        }:
-            return given
-        case _:
-            pass
-    counts = ("input_tokens", "output_tokens", "total_tokens")
-    made = {**given, **{name: _whole(given.get(name, 0)) for name in counts}}
-    for name, part in _DETAILS:
-        details = as_mapping(given.get(name))
-        if details is None or part not in details:
-            made[name] = {part: 0, **(details or {})}
-    return made
-
-
 _OWN = {"id", "created_at", "model", "output", "tools", "text"}  # each response's own
-_COMMON = {key: make(Started({}, "")) for key, make in _FIELDS.items() if key not in _OWN}
+COMMON = {key: make(Started({}, "")) for key, make in _FIELDS.items() if key not in _OWN}
 _ASKABLE = frozenset({*_ECHOED, "reasoning", "tool_choice"})

@@ -26,16 +26,10 @@ from structguard.gateway.blocks import (
 from structguard.gateway.conversation import Local, check_outputs, input_items, only_messages
 from structguard.gateway.core import Core
 from structguard.gateway.faults import ApiError, unusable
+from structguard.gateway.filling import filled, has_whole_numbers, replaced
 from structguard.gateway.flowing import RawStream
 from structguard.gateway.neutral import Batch
-from structguard.gateway.resource import (
-    REQUIRED,
-    Started,
-    ended,
-    filled,
-    has_whole_numbers,
-    replaced,
-)
+from structguard.gateway.resource import REQUIRED, Started, ended
 from structguard.gateway.sequence import Sequence
 from structguard.gateway.thoughts import without_seals
 from structguard.gateway.turn import Turn
@@ -144,14 +138,15 @@ class ResponsesEndpoint:
         if isinstance(answer, RawReply):
             resource: Body = answer.parsed
             text: bytes | None = answer.body
+            strict = answer.strict
             if not _is_whole(resource, run):
-                resource, text = filled(resource, run.start), None
-            if run.keeps:
+                known = text if strict else None
+                resource, text = filled(resource, run.start, known, own=run.keeps)
+            elif run.keeps:
                 resource, text = run.own(resource, text)
-            written = None
             if text is None:
-                written = text = packed(resource)
-            body = text
+                text, strict = packed(resource), True
+            body, written = text, text if strict else None
         else:
             run.start.model = answer.model or run.turn.model
             resource = ended(answer, run.start.whole(), {})
@@ -208,7 +203,7 @@ class ResponsesEndpoint:
             if _is_whole(response, run) and response is event["response"]:
                 text = raw
             else:
-                response = filled(response, run.start)
+                response, _ = filled(response, run.start)
             if run.keeps:
                 response, text = run.own(response, text)
             run.start.call(str(response["id"]))

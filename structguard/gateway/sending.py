@@ -79,7 +79,7 @@ class Sending:
             given = json_object(raw)
             format_ = asked.format if asked.guardable else None
             return Whole(raw, given, self.decode(given, raw, format=format_))
-        whole = Whole(raw, read(raw))
+        whole = read(raw)
         if not is_sound(whole.parsed, asked.api):
             self.wire.decode_reply(raw)
         return whole

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -20,7 +19,6 @@ from structguard.errors import StructguardError
 from structguard.gateway.writing import MARK, unpacked
 from structguard.types import as_mapping, as_sequence
 
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]").search  # half a pair is JSON, and not for orjson
 VERSION = 1  # of the stored text; another version reads as absent
 
 
@@ -45,7 +43,7 @@ class Stored:
     """
     One turn: what went in, what came out, the whole resource, and when (wall seconds).
 
-    `text` is the resource as JSON, where somebody wrote it already.
+    `text` is the resource as JSON, where somebody wrote it already: `packed` did, or orjson has read it.
     """
 
     input: Sequence[object]
@@ -92,21 +90,21 @@ def fits(size: int, limit: int, name: str) -> None:
 
 def encode(stored: Stored) -> bytes:
     """Its JSON text; `decode` gives an equal value. The resource's own output is written once."""
-    own, text = stored.response.get("output"), stored.text
-    if text is not None and (text.startswith(MARK) or _SURROGATE(text)):
+    text, is_own = stored.text, stored.output is stored.response.get("output")
+    if text is not None and text.startswith(MARK):
         text = None
-    fields = {
+    fields: dict[str, object] = {
         "v": VERSION,
         "created": stored.created,
         "input": stored.input,
-        "output": None if stored.output is own else stored.output,
-        "response": stored.response,
+        "output": None if is_own else stored.output,
     }
     try:
-        return orjson.dumps(
-            fields if text is None else {**fields, "response": orjson.Fragment(text)}
-        )
+        if text is None:
+            return orjson.dumps({**fields, "response": stored.response})
+        return b"".join((orjson.dumps(fields)[:-1], b',"response":', text, b"}"))
     except TypeError:  # as in `packed`; and what is too deep for orjson was read all the same
+        fields["response"] = stored.response
         return MARK + json.dumps(fields, separators=(",", ":")).encode()
 
 

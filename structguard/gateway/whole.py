@@ -32,20 +32,25 @@ from structguard.wire.payload import loads
 
 
 class Whole(NamedTuple):
-    """A 2xx reply: its bytes, the same read, and the completion in it where that was asked for."""
+    """
+    A 2xx reply: its bytes, the same read, and the completion in it where that was asked for; `strict`
+    unless it had to be read leniently.
+    """
 
     raw: bytes
     parsed: Mapping[str, object]
     decoded: Completion | None = None
+    strict: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawReply:
-    """A reply as it goes back to the client; `parsed` is the same, read."""
+    """A reply as it goes back to the client; `parsed` is the same, read, `strict` as of `Whole`."""
 
     body: bytes = field(repr=False)
     parsed: Mapping[str, object] = field(repr=False)
     served: Served
+    strict: bool = True
 
     @property
     def completion(self) -> Completion:
@@ -59,16 +64,16 @@ class RawReply:
         )
 
 
-def read(raw: bytes) -> Mapping[str, object]:
+def read(raw: bytes) -> Whole:
     """A reply's JSON object, read leniently where it must be; empty where there is none."""
     try:
-        value = as_mapping(orjson.loads(raw))
+        return Whole(raw, as_mapping(orjson.loads(raw)) or {})
     except orjson.JSONDecodeError:
         try:
             value = as_mapping(loads(raw))
         except ValueError:
             value = None
-    return value or {}
+    return Whole(raw, value or {}, strict=False)
 
 
 def is_json(text: str) -> bool:
@@ -119,7 +124,7 @@ def holds_prose(whole: Whole, asked: BodyCall) -> bool | None:
 def healed(whole: Whole, asked: BodyCall, told: Served) -> RawReply:
     """The reply whose texts are bare JSON, where JSON was asked for and can be found."""
     if not asked.guardable:
-        return RawReply(body=whole.raw, parsed=whole.parsed, served=told)
+        return RawReply(body=whole.raw, parsed=whole.parsed, served=told, strict=whole.strict)
     changed = False
     for holder, name in text_slots(whole.parsed, asked.api):
         text = str(get(holder, name))
@@ -129,4 +134,5 @@ def healed(whole: Whole, asked: BodyCall, told: Served) -> RawReply:
             put(holder, name, found.text)
             changed = True
     raw = packed(whole.parsed) if changed else whole.raw
-    return RawReply(body=raw, parsed=whole.parsed, served=told)
+    strict = changed or whole.strict
+    return RawReply(body=raw, parsed=whole.parsed, served=told, strict=strict)

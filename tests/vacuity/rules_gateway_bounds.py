@@ -8,6 +8,7 @@ _IN = "structguard/gateway"
 _THOUGHTS, _SCALE = "tests/gateway/test_thoughts.py", "tests/gateway/test_spec_scale.py"
 _WAYS, _STATE = "tests/gateway/test_ways.py", "tests/gateway/test_state.py"
 _PROMOTING, _EMBEDDINGS = "tests/gateway/test_promoting.py", "tests/gateway/test_embeddings.py"
+_FILLING = "tests/gateway/test_filling.py"
 _WRITE = "tests/gateway/test_one_write.py"
 _REPLIES, _SOCKET = "tests/gateway/test_spec_replies.py", "tests/gateway/test_load_socket.py"
 
@@ -83,6 +84,34 @@ MUTATIONS: list[Mutation] = [
         "        if len(head.translate(None, _CONTROLS)) != len(head) - 2 * ends:",
         "        if not head:",
         (f"{_WRITE}::test_a_value_that_would_end_its_header_is_not_sent",),
+    ),
+    Mutation(
+        "gateway: a resource says what was not asked for",
+        f"{_IN}/filling.py",
+        "        lack.asked.isdisjoint(asked)\n        and ",
+        "        ",
+        (f"{_FILLING}::test_what_was_asked_for_is_not_taken_for_its_default",),
+    ),
+    Mutation(
+        "gateway: what is not as it should be stays",
+        f"{_IN}/filling.py",
+        '        and _is_counted(given.get("usage"))\n',
+        "",
+        (f"{_FILLING}::test_what_is_added_equals_what_is_written_anew",),
+    ),
+    Mutation(
+        "gateway: a text that is no strict JSON is handed on",
+        f"{_IN}/responses.py",
+        "known = text if strict else None",
+        "known = text",
+        (f"{_FILLING}::test_a_text_that_is_no_strict_json_is_not_handed_on",),
+    ),
+    Mutation(
+        "gateway: a string that is no id is replaced",
+        f"{_IN}/filling.py",
+        "    if at < 0 or text.find(quoted, at + 1) >= 0:",
+        "    if at < 0:",
+        (f"{_FILLING}::test_an_id_that_stands_twice_is_not_replaced_by_its_bytes",),
     ),
     Mutation(
         "gateway: whoever waits is a late head",
