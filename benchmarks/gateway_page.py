@@ -44,6 +44,9 @@ _TAIL = """\
   been sent.
 - An ordinary body is translated directly between the two OpenAI APIs (`gateway/direct.py`), without a neutral form in between,
   and then takes the path of any body of that API.
+- A whole reply leaves in one write, head and body together (`HttpConnection.whole`).
+- What an upstream's resource lacks is added behind its bytes (`gateway/filling.py`), and a format that is known to be refused
+  is cut out of a chat body's bytes (`gateway/cutting.py`); neither is written anew.
 - Translated text events that differ from the previous one only in their text are recognised by their bytes
   (`wire/shortcut.py`), and written without building an event.
 """

@@ -7,6 +7,7 @@ Source: spec guard §2 (rows "prompt", "no format", "extra_body"), §3 "Look-up"
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from structguard.clients.bodies import (
@@ -28,8 +29,8 @@ from structguard.types import Api, Format, FormatKind, JsonSchema, MemoKey, Plac
 class BodyCall:
     """
     A call with a JSON body. `guardable` says whether it carries a format that is ours to remove;
-    `format` is that of the first send, once `resolve` was asked, and stays with the degraded call. `quotes`: a text of the
-    body may hold a quotation mark, and so a schema.
+    `format` is that of the first send, once `resolve` was asked, and stays with the degraded call; `read` gives it.
+    `quotes`: a text of the body may hold a quotation mark, and so a schema.
     """
 
     provider: str
@@ -41,6 +42,11 @@ class BodyCall:
     prompt: PromptMode = "auto"
     format: Format | None = None
     quotes: bool = True
+    read: Callable[[Body, Api], Format | None] = field(
+        default=format_of,
+        repr=False,
+        compare=False,  # of a turn, say, which holds the prompt
+    )
     _first: BodyCall | None = field(default=None, repr=False)  # what a changed call was made from
     _facts: RequestFacts | None = field(default=None, repr=False)
     _key: MemoKey | None = field(default=None, repr=False)
@@ -59,7 +65,7 @@ class BodyCall:
             ValueError: the caller's schema is broken; the message names the place.
         """
         if self.format is None:
-            self.format = format_of(self.body, self.api)
+            self.format = self.read(self.body, self.api)
         return self.format
 
     @property
@@ -119,9 +125,7 @@ class BodyCall:
 
     def _with(self, body: dict[str, object], *, guardable: bool) -> BodyCall:
         format_ = self.resolve()
-        if format_ is not None and (
-            self.prompt == "always" or (self.prompt == "auto" and not self._shows(body, format_))
-        ):
+        if format_ is not None and self.must_tell(format_):
             body = with_instruction(body, self.api, instruction(format_))
         return BodyCall(
             provider=self.provider,
@@ -136,11 +140,13 @@ class BodyCall:
             _first=self._first or self,
         )
 
-    def _shows(self, body: Body, format_: Format) -> bool:
-        """Whether the prompt shows the schema already."""
+    def must_tell(self, format_: Format) -> bool:
+        """Whether the prompt has to say what the format would: it does not show the schema already."""
+        if self.prompt != "auto":
+            return self.prompt == "always"
         if isinstance(format_, JsonSchema) and format_.schema and not self.quotes:
-            return False
-        return carries_schema(body, format_)
+            return True
+        return not carries_schema(self.body, format_)
 
     def advice(self) -> str:
         """What the schema would have to change to fit OpenAI's strict mode."""

@@ -66,7 +66,7 @@ def looks_right(value: object, format: Format | None) -> bool:  # noqa: A002
     if schema.get("type") == "object":
         mapping = as_mapping(value)
         required = as_sequence(schema.get("required")) or ()
-        return mapping is not None and all(name in mapping for name in required)
+        return mapping is not None and all(map(mapping.__contains__, required))
     if schema.get("type") == "array":
         return isinstance(value, list)
     return True

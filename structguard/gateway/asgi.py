@@ -15,7 +15,7 @@ from collections.abc import (
     Mapping,
     MutableMapping,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from structguard.gateway.config import LimitsConfig
@@ -56,7 +56,7 @@ def encoded(headers: Mapping[str, str]) -> RawHeaders:
 class Exchange:
     """
     One request and its reply. `more` are headers that go on every reply; `on_body` is told when the
-    body is whole.
+    body is whole; `named` are the request's headers by lower-case names, the last where several came.
     """
 
     scope: Scope
@@ -66,14 +66,10 @@ class Exchange:
     status: int = 0
     began: float = 0.0  # when a stream's head went out
     on_body: Callable[[], None] | None = None
-    _named: dict[bytes, bytes] | None = None
+    named: Mapping[bytes, bytes] = field(init=False)
 
-    @property
-    def named(self) -> Mapping[bytes, bytes]:
-        """The request's headers by lower-case names; the last where several came."""
-        if self._named is None:
-            self._named = dict(self.scope["headers"])
-        return self._named
+    def __post_init__(self) -> None:
+        self.named = dict(self.scope["headers"])
 
     def header(self, name: bytes) -> str | None:
         """A request header by its lower-case name."""

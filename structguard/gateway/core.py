@@ -140,7 +140,7 @@ class Core:
     def client_headers(self, exchange: Exchange) -> None:
         """Note which of the client's headers may go upstream."""
         named = exchange.named
-        found = {name: named[raw].decode("latin-1") for name, raw in SAFE if raw in named}
+        found = {name.decode(): named[name].decode("latin-1") for name in SAFE.intersection(named)}
         if self.auth.open and (key := exchange.header(b"authorization")) is not None:
             found["authorization"] = key
         CLIENT.set(found)

@@ -73,9 +73,9 @@ class Passage:
 
     async def exchanged(self, turn: Turn, asked: BodyCall) -> tuple[Whole, Served]:
         """The reply as it came, and how it was served."""
-        plan, tried = plan_of(asked, turn.mode, self.memo, self.policy), None
+        plan, tried = plan_of(asked, turn.mode, self.memo, self.policy, turn.without), None
         if plan is not None:
-            began, body = self.clock(), self._body(turn, asked, plan.call, asked.model)
+            began, body = self.clock(), plan.body or self._body(turn, asked, plan.call, asked.model)
             outcome = await self.sending.whole(asked, body, turn.timeout or self.timeout)
             if isinstance(outcome, Whole):
                 # decided once: the memo may say otherwise by now, and nothing is sent twice
@@ -119,9 +119,9 @@ class Passage:
             ProviderError: what failed before the first event.
         """
         asked = self._asked(turn, model)
-        plan, tried = plan_of(asked, turn.mode, self.memo, self.policy), None
+        plan, tried = plan_of(asked, turn.mode, self.memo, self.policy, turn.without), None
         if plan is not None:
-            began, body = self.clock(), self._body(turn, asked, plan.call, model)
+            began, body = self.clock(), plan.body or self._body(turn, asked, plan.call, model)
             budget = turn.timeout or self.timeout
             outcome = await self.sending.opened(asked, body, budget, confirm=False)
             if isinstance(outcome, RawStream):
@@ -210,12 +210,14 @@ class Passage:
             prompt=self.policy.prompt,
             format=turn.format,
             quotes=turn.quotes,
+            read=turn.read,
         )
 
     def _body(self, turn: Turn, first: BodyCall, call: BodyCall, model: str) -> bytes:
         if call is first:
             return turn.content(model)
-        return packed({**call.body, "model": model})
+        without = turn.without(first) if call.is_degraded else None
+        return without or packed({**call.body, "model": model})
 
     async def _drive(
         self,

@@ -204,4 +204,5 @@ def ended(
 
 _OWN = {"id", "created_at", "model", "output", "tools", "text"}  # each response's own
 COMMON = {key: make(Started({}, "")) for key, make in _FIELDS.items() if key not in _OWN}
+"""The required fields that are alike in all responses for which nothing else was asked."""
 _ASKABLE = frozenset({*_ECHOED, "reasoning", "tool_choice"})

@@ -35,7 +35,7 @@ class MemoryStore:
 
     async def put(self, scope: str, id: str, stored: Stored, /) -> None:  # noqa: A002
         """Keep a turn; the oldest make room."""
-        text = bytes(memoryview(encode(stored)))  # a writer's buffer has room that is never used
+        text = encode(stored)
         fits(len(text), self._limit, self.name)
         key = (scope, id)
         self._drop(key)

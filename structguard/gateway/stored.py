@@ -101,7 +101,8 @@ def encode(stored: Stored) -> bytes:
     }
     try:
         if text is None:
-            return orjson.dumps({**fields, "response": stored.response})
+            # copied, for a writer's buffer has room that is never used
+            return bytes(memoryview(orjson.dumps({**fields, "response": stored.response})))
         return b"".join((orjson.dumps(fields)[:-1], b',"response":', text, b"}"))
     except TypeError:  # as in `packed`; and what is too deep for orjson was read all the same
         fields["response"] = stored.response

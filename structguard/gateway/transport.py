@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from structguard.gateway.turn import CLIENT
 from structguard.http import Response, Transport
 
-SAFE = tuple(
-    (name, name.encode())
-    for name in ("traceparent", "tracestate", "baggage", "openai-organization", "openai-project")
+SAFE = frozenset(
+    {b"traceparent", b"tracestate", b"baggage", b"openai-organization", b"openai-project"}
 )
 """Headers of a client that go upstream; `authorization` only where a provider asks for it."""
 

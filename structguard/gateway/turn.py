@@ -19,6 +19,8 @@ from typing import Literal
 import orjson
 
 from structguard.clients.bodies import format_of, has_format
+from structguard.clients.call import BodyCall
+from structguard.gateway.cutting import Member, cut, last_member
 from structguard.gateway.faults import ApiError
 from structguard.gateway.translate import readable
 from structguard.gateway.writing import packed
@@ -117,6 +119,7 @@ class Turn:
     format: Format | None = None
     before: int = 0
     _neutral: Request | None = None
+    _member: Member | None = None
 
     @property
     def model(self) -> str:
@@ -151,6 +154,24 @@ class Turn:
             except (ValueError, TypeError) as error:
                 raise self.bad_format(error) from error
         return self.format
+
+    def read(self, body: Mapping[str, object], api: Api) -> Format | None:
+        """
+        The format of its own body; nearly always read before, where it was left out before.
+
+        Raises:
+            ValueError: it is none.
+        """
+        if self.raw is not None and self.api == "chat":
+            self._member = last_member(self.raw)
+        return format_of(body, api) if self._member is None else self._member.format
+
+    def without(self, asked: BodyCall) -> bytes | None:
+        """Its body without the format, where that can be cut out of its bytes: the same each time."""
+        member = self._member
+        if member is None or self.raw is None or asked.model != self.body.get("model"):
+            return None
+        return cut(self.raw, member, told=asked.must_tell(member.format))
 
     def bad_format(self, error: Exception) -> ApiError:
         """The error of a format that cannot be read."""

@@ -12,8 +12,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "gateway: the client's cookie goes upstream",
         f"{_IN}/transport.py",
-        '"openai-project")',
-        '"openai-project", "cookie")',
+        'b"openai-project"}',
+        'b"openai-project", b"cookie"}',
         (f"{_CHAT}::test_of_the_clients_headers_only_the_safe_ones_go_upstream",),
     ),
     Mutation(

@@ -6,6 +6,7 @@ from tests.vacuity.mutation import Mutation
 
 _PLAIN, _NEUTRAL = "tests/gateway/test_plain.py", "tests/gateway/test_neutral.py"
 _HTTP, _SHORTCUT = "tests/http/test_httptools.py", "tests/wire/test_shortcut.py"
+_CUTTING, _CUT = "tests/gateway/test_cutting.py", "structguard/gateway/cutting.py"
 _CONNECTION = "structguard/http/h1/connection.py"
 
 MUTATIONS: list[Mutation] = [
@@ -94,5 +95,54 @@ MUTATIONS: list[Mutation] = [
         "if not data[at:found].isdigit():",
         "if found < 0:",
         (f"{_SHORTCUT}::test_what_only_looks_alike_goes_the_long_way",),
+    ),
+    Mutation(
+        "cutting: another's format is cut out",
+        _CUT,
+        " or raw.find(_NAME, 0, at) >= 0:",
+        ":",
+        (f"{_CUTTING}::test_what_the_bytes_do_not_say_for_certain_is_not_cut",),
+    ),
+    Mutation(
+        "cutting: what stands behind the format goes with it",
+        _CUT,
+        "if len(body) == 1 else None",
+        "if body else None",
+        (f"{_CUTTING}::test_what_the_bytes_do_not_say_for_certain_is_not_cut",),
+    ),
+    Mutation(
+        "cutting: messages that nobody reads are told",
+        _CUT,
+        " or rest.find(_MESSAGES, text.end()) >= 0:",
+        ":",
+        (f"{_CUTTING}::test_what_the_bytes_do_not_say_for_certain_is_not_cut",),
+    ),
+    Mutation(
+        "cutting: a text that another one replaces is told",
+        _CUT,
+        """rb'(?="\\s*\\})'""",
+        """rb'(?=")'""",
+        (f"{_CUTTING}::test_what_the_bytes_do_not_say_for_certain_is_not_cut",),
+    ),
+    Mutation(
+        "cutting: the model is the client's",
+        "structguard/gateway/turn.py",
+        ' or asked.model != self.body.get("model"):',
+        ":",
+        (f"{_CUTTING}::test_a_body_for_another_model_is_written_anew",),
+    ),
+    Mutation(
+        "cutting: the general way sends it again",
+        "structguard/gateway/passing.py",
+        "        return without or packed(",
+        "        return packed(",
+        (f"{_CUTTING}::test_a_cut_body_that_fails_is_not_sent_again",),
+    ),
+    Mutation(
+        "cutting: nothing is told",
+        _CUT,
+        "member.told, rest[text.end() : -1]",
+        "rest[text.end() : -1]",
+        (f"{_CUTTING}::test_the_body_that_is_cut_equals_the_one_that_is_written_anew",),
     ),
 ]
