@@ -154,17 +154,17 @@ def _words(capacity: Capacity, base: float) -> str:
     waiting = 1000 * capacity.kilobytes / 1024 + base
     return "\n".join(
         [
-            f"- A worker is one process on one core: {1e6 / dear:,.0f} to {1e6 / cheap:,.0f} requests a second here.",
+            f"- A worker is one process and uses one core: {1e6 / dear:,.0f} to {1e6 / cheap:,.0f} requests a second here.",
             (
-                f"- {WAITING} requests that waited for their upstream at the same time cost it {capacity.kilobytes:.0f} KB of memory"
-                f" and {capacity.handles:.1f} file handles each, beside the {base:.0f} MB it has when it is warm."
+                f"- With {WAITING} requests waiting for their upstream at the same time, each takes {capacity.kilobytes:.0f} KB of memory"
+                f" and {capacity.handles:.1f} file handles, in addition to the {base:.0f} MB of a warm worker."
             ),
             (
-                "- Answers of models take seconds, so waiting decides what one worker has at once, not CPU: at 5 seconds an"
-                f" answer, 1000 requests at once (`limits.concurrent`) are 200 a second, {200 * dear / 1e4:.0f} % of a core at"
-                f" the dearest, and {waiting:.0f} MB."
+                "- Models take seconds to answer, so waiting limits a worker, not CPU: with 5 seconds per answer, 1000 concurrent"
+                f" requests (`limits.concurrent`) are 200 a second, which take at most {200 * dear / 1e4:.0f} % of a core and"
+                f" {waiting:.0f} MB."
             ),
-            "- `--workers N` starts one worker for each core; they share memo and store on the disk.",
+            "- `--workers N` starts several workers, ideally one per core; they share the memo and the store on disk.",
         ]
     )
 
