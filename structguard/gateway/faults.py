@@ -55,12 +55,12 @@ _PARAMS: Mapping[Api, str] = {"chat": "response_format", "responses": "text.form
 def of_provider(error: ProviderError, api: Api, *, own_key: bool) -> ApiError:
     """The client's error for an upstream's; `own_key`: the upstream was called with the client's key."""
     rule, failure = error.rule, error.failure
-    status, type_, code, param = rule.http, rule.type, failure.code, failure.param
+    status, type_, code, param = rule.http, rule.type, _said(failure.code), failure.param
     match error.kind:
         case Kind.AUTHENTICATION if own_key:
             status, type_ = 401, "authentication_error"
         case Kind.NOT_FOUND if _is_model(failure):
-            code, type_ = code or "model_not_found", INVALID
+            code, type_ = "model_not_found", INVALID  # whatever its vendor calls it
         case Kind.NOT_FOUND:
             status, type_ = 502, "upstream_error"
         case Kind.FORMAT_REFUSED:
@@ -92,6 +92,11 @@ def _own_param(error: ProviderError) -> str | None:
 
 def _is_model(failure: Failure) -> bool:
     return failure.code == "model_not_found" or "model" in failure.message.lower()
+
+
+def _said(code: str | None) -> str | None:
+    """The vendor's code; a number only says the status again."""
+    return None if code is None or code.isdecimal() else code
 
 
 def _code(kind: Kind) -> str | None:

@@ -98,6 +98,11 @@ def error(kind: Kind, **facts: Any) -> ProviderError:
     ("kind", "facts", "status", "code"),
     [
         (Kind.NOT_FOUND, {"status": 404, "message": "no such model"}, 404, "model_not_found"),
+        (Kind.NOT_FOUND, {"status": 404, "message": "no such model", "code": "ResourceNotFoundException"},
+         404, "model_not_found"),
+        (Kind.CONTEXT_LENGTH, {"status": 400, "code": "400"}, 400, "context_length"),
+        (Kind.RATE_LIMITED, {"status": 429, "code": "429"}, 429, "rate_limited"),
+        (Kind.RATE_LIMITED, {"status": 429, "code": "slow_down"}, 429, "slow_down"),
         (Kind.NOT_FOUND, {"status": 404, "message": "Not Found"}, 502, "not_found"),
         (Kind.AUTHENTICATION, {"status": 401}, 502, "authentication"),
         (Kind.BILLING, {"status": 402}, 502, "billing"),
@@ -106,9 +111,9 @@ def error(kind: Kind, **facts: Any) -> ProviderError:
         (Kind.TIMEOUT, {"own_timeout": True}, 504, "timeout"),
         (Kind.STREAM_TRUNCATED, {"truncated": True}, 502, "stream_truncated"),
         (Kind.CONTENT_FILTERED, {"status": 400}, 400, "content_filtered"),
-        (Kind.INVALID_REQUEST, {"status": 400, "param": "top_p"}, 400, None),
+        (Kind.INVALID_REQUEST, {"status": 400, "param": "top_p", "code": "400"}, 400, None),
     ],
-)
+)  # fmt: skip
 def test_every_kind_has_its_status(kind: Kind, facts: Json, status: int, code: str | None) -> None:
     told = failed(error(kind, **facts), "chat", own_key=False)
     assert (told.status, told.code) == (status, code)

@@ -103,6 +103,13 @@ MUTATIONS: list[Mutation] = [
         ("tests/gateway/test_embeddings.py", "-k", "own_fields"),
     ),
     Mutation(
+        "gateway: a status is told as a code",
+        f"{_IN}/faults.py",
+        "return None if code is None or code.isdecimal() else code",
+        "return code",
+        ("tests/gateway/test_faults.py", "-k", "every_kind"),
+    ),
+    Mutation(
         "gateway: words before a call fail the turn",
         f"{_IN}/serving.py",
         "return _is_text(completion) and not completion.tool_calls",
