@@ -121,6 +121,7 @@ class Call:
     def _concealed(self, failure: Failure) -> Failure:
         return replace(
             failure,
+            body=self.concealed(failure.body),
             message=self.concealed(redact(failure.message)),
             code=failure.code and self.concealed(failure.code),
             type=failure.type and self.concealed(failure.type),

@@ -22,7 +22,7 @@ from structguard.errors import (
 )
 from structguard.events import Event, ProviderFailed
 from structguard.guard import Guard
-from structguard.options import RetryOptions
+from structguard.options import Policy, RetryOptions
 from structguard.providers import OpenAI, OpenAICompat
 from structguard.types import Kind, Scope
 from structguard.wire.base import BadReply
@@ -425,6 +425,18 @@ async def test_no_refusal_shows_the_key_for_it_is_remembered(httpserver: HTTPSer
     assert reply.refusal is not None
     assert "***" in reply.refusal.evidence
     assert OWN_KEY not in f"{reply} {seen.events} {guard.memo.entries()}"
+
+
+async def test_nor_does_one_that_only_the_policy_sees(httpserver: HTTPServer) -> None:
+    """The guard judges the whole body anew then."""
+    told = {"error": {"message": f"response_format is not supported for {OWN_KEY}"}}
+    script(httpserver, PATH, (418, told), CHAT)
+    guard = Guard(memo="memory:", policy=Policy(also_statuses=frozenset({418})))
+    async with OpenAICompat(httpserver.url_for("/v1"), api_key=OWN_KEY) as provider:
+        reply = await guard.protect(provider).complete(ask(response_format=FORMAT))
+    assert reply.refusal is not None
+    assert "***" in reply.refusal.evidence
+    assert OWN_KEY not in f"{reply} {guard.memo.entries()}"
 
 
 async def test_a_key_that_is_a_mere_word_is_no_secret(httpserver: HTTPServer) -> None:

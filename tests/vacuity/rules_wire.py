@@ -44,6 +44,13 @@ MUTATIONS = [
         (f"{T}/test_sse.py",),
     ),
     Mutation(
+        "wire: a count that is null later is lost",
+        f"{W}/messages/stream.py",
+        'counted = present(**(as_mapping(event.get("usage")) or {}))',
+        'counted = as_mapping(event.get("usage")) or {}',
+        (f"{T}/test_other_servers.py", "-k", "null_later"),
+    ),
+    Mutation(
         "wire: an event called error that holds none is passed over",
         f"{W}/stream.py",
         'return bool(event.get("error"))',

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from structguard.types import Finish, Finished, Kind, StreamEvent, TextDelta, ToolCalled
+from structguard.types import Finish, Finished, Kind, StreamEvent, TextDelta, ToolCalled, Usage
 from structguard.wire import chat, converse, generate_content, messages, responses
 from structguard.wire.base import BadReply, Wire
 from tests.wire.test_replies import candidate, chat_body, decode, message, response, said, turn
@@ -224,6 +224,24 @@ def test_a_tool_that_bedrock_ran_itself_is_nobodys_to_call() -> None:
     )
     assert [event for event in events if not isinstance(event, Finished)] == [TextDelta("hi")]
     assert reply(events).metadata == {"items": kept, "citations": [CITED]}
+
+
+def test_a_count_that_is_null_later_stays_as_it_was() -> None:
+    start = {"id": "m", "usage": {"input_tokens": 5, "output_tokens": 1}}
+    last = {
+        "input_tokens": None,
+        "output_tokens": 9,
+        "output_tokens_details": {"thinking_tokens": 4},
+    }
+    events, _ = run(
+        messages.open_stream(),
+        sse(
+            {"type": "message_start", "message": start},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": last},
+            {"type": "message_stop"},
+        ),
+    )
+    assert reply(events).usage == Usage(input=5, output=9, reasoning=4)
 
 
 def test_why_a_model_declined_is_kept() -> None:

@@ -112,9 +112,11 @@ def usage_of(data: object) -> Usage | None:
     usage = as_mapping(data)
     if usage is None:
         return None
+    details = as_mapping(usage.get("output_tokens_details")) or {}
     return Usage(
         input=count(usage.get("input_tokens")),
         output=count(usage.get("output_tokens")),
+        reasoning=count(details.get("thinking_tokens")),
         cached_read=count(usage.get("cache_read_input_tokens")),
         cached_write=count(usage.get("cache_creation_input_tokens")),
     )

@@ -24,7 +24,7 @@ from structguard.wire.messages.reply import (
     read_block,
     usage_of,
 )
-from structguard.wire.payload import as_dict, as_list, json_or_text
+from structguard.wire.payload import as_dict, as_list, json_or_text, present
 from structguard.wire.reply import Reply, bad, finish_in, finished
 from structguard.wire.stream import SseDecoder
 
@@ -85,7 +85,8 @@ class _Events:
             case "message_delta":
                 self._message.update(as_mapping(event.get("delta")) or {})
                 usage = as_mapping(self._message.get("usage")) or {}
-                self._message["usage"] = {**usage, **(as_mapping(event.get("usage")) or {})}
+                counted = present(**(as_mapping(event.get("usage")) or {}))  # null: as it was
+                self._message["usage"] = {**usage, **counted}
             case "message_stop":
                 for at in [*self._grown]:  # what a server began and did not end
                     self._stop(at, out)
