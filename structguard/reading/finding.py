@@ -124,7 +124,8 @@ def _most(target: Target | None) -> int:
     """How many candidates are worth keeping: a list may be given as many objects."""
     if target is None:
         return 200
-    return 2000 if target.types is not None and "array" not in target.types else 20_000
+    listed = target.types is None or "array" in target.types or target.one_array is not None
+    return 20_000 if listed else 2000
 
 
 def _mark_whole(found: Found, text: str) -> None:

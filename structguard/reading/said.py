@@ -127,7 +127,10 @@ def corrects(text: str, end: int, start: int) -> bool:
     """Whether the words between two values take the first one back."""
     if start <= end:
         return False
-    between = _unfenced(text[max(end, start - 2 * _LEAD) : start])
+    between = text[max(end, start - 2 * _LEAD) : start]
+    if _WORD.search(between) is None:
+        return False
+    between = _unfenced(between)
     return _CORRECTS.search(between) is not None and _OFFERS.search(between) is None
 
 

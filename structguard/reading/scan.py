@@ -46,6 +46,7 @@ _DATA_LANGUAGES: Final = frozenset(
 _FENCED_SCALAR = re.compile(
     rf'[{SPACE}]*("(?:[^"\\\n]|\\.)*+"|-?[0-9][-+.0-9eE]*|true|false|null)[{SPACE}]*`{{2,}}'
 )
+_PART: Final = 2000  # characters in which what follows a failed read may belong to it
 _KEPT: Final = 200  # candidates of a scan, unless the caller asks for more
 _TRIES_AT_CUT: Final = 3
 _FAILURE: Final = 80  # what a failing read costs beside its length
@@ -83,6 +84,7 @@ class Scanner:
                 break
             position = self._step(event, region)
             if len(self.found.candidates) > self.most:
+                self.found.candidates[-1].part = True  # a list up to here would not be whole
                 break
         return self.found
 
@@ -281,10 +283,17 @@ class Scanner:
         self._mark(candidate)
         self.found.candidates.append(candidate)
 
+    def _is_part(self, start: int) -> bool:
+        """Whether a value stands in one that could not be read, as far as that can be told."""
+        broken = self.found.broken
+        if not 0 <= broken < start <= broken + _PART:
+            return False
+        between = self.text[broken:start]
+        return "\n\n" not in between and "```" not in between
+
     def _mark(self, candidate: Candidate) -> None:
         start = candidate.span[0]
-        broken = self.text[self.found.broken : start] if 0 <= self.found.broken < start else "\n\n"
-        candidate.part = "\n\n" not in broken and "```" not in broken
+        candidate.part = self._is_part(start)
         opened = self.text[self.fence_end : start] if self.fence is not None else "x"
         if not opened.strip() and self.fence in _DATA_LANGUAGES:
             candidate.fenced = True

@@ -112,6 +112,14 @@ def test_a_list_never_leaves_one_out_that_does_not_fit() -> None:
             parse(text, LIST)
 
 
+def test_more_objects_than_are_kept_make_no_list() -> None:
+    text = '{"n": 1}\n' * 20_000
+    listed = {"type": "array", "items": NUMBERS}
+    assert len(parse(text, listed).value) == 20_000  # type: ignore[arg-type]
+    with pytest.raises(ParseError):
+        parse(text + '{"n": 2}\n{"n": 3}', listed)
+
+
 def test_other_values_that_fit_are_reported() -> None:
     found = parse('{"n": 1} or {"n": 2} or {"n": 1}', NUMBERS)
     assert found.value == {"n": 1}

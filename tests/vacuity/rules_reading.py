@@ -211,10 +211,18 @@ MUTATIONS: list[Mutation] = [
     broken(
         "what is left of a broken list is the list",
         "scan",
-        '        candidate.part = "\\n\\n" not in broken and "```" not in broken',
+        "        candidate.part = self._is_part(start)",
         "        candidate.part = False",
         REPAIRS,
         "left_of_a_broken_list",
+    ),
+    broken(
+        "a list stops where no more are kept",
+        "scan",
+        "                self.found.candidates[-1].part = True",
+        "                pass",
+        PARSE,
+        "more_objects_than",
     ),
     broken(
         "one object of a broken list is the list",
