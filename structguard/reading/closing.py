@@ -183,6 +183,8 @@ def _after_comma(cursor: Cursor, position: int, after: int, *, inner: bool) -> b
         position = skip(text, position + 1, end)
     if position >= end or text[position] in "}]" or ELLIPSIS.match(text, position):
         return True
+    if text[position] == ")" and top.closer == ")":
+        return True
     if inner and cursor.named and _is_pair_in_text(cursor, position):
         return False
     if top.members is None:

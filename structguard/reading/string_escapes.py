@@ -102,8 +102,10 @@ def _is_doubtful(text: Text, after: int) -> bool:
     source = text.cursor.text
     if source[after] in "bf" or _LATEX.match(source, after, text.cursor.end):
         return True
-    drive = source.rfind(":\\", max(text.start, after - 200), after)
-    return drive > text.start - 1 and _PATH.fullmatch(source, drive - 1, after - 1) is not None
+    drive = source.rfind(":\\", max(text.start + 1, after - 200), after)
+    if drive < 0 or source[drive - 2].isalnum() or not source[after + 1 : after + 2].islower():
+        return False
+    return _PATH.fullmatch(source, drive - 1, after - 1) is not None
 
 
 def _unicode(text: Text, code: re.Match[str]) -> int:

@@ -56,6 +56,8 @@ from structguard.reading.cursor import NOTES
         ('{"a": "12" USD}', {"a": "12"}, "words left out"),
         ('{"a": ["x", ... (and so on)]}', {"a": ["x"]}, "words left out"),
         ('{"a": ["x")}', {"a": ["x"]}, "stray closer"),
+        ('{"a": "Match:\\n\\d+ Q:\\nNo"}', {"a": "Match:\n\\d+ Q:\nNo"}, "invalid escape"),
+        ('{"a": ("x",), b: 1}', {"a": ["x"], "b": 1}, "brackets"),
         ("{'a': r'C:\\temp'}", {"a": "C:\\temp"}, "string prefix"),
         (
             '{"a": "C:\\Users\\new\\report.txt\\nEnd"}',
