@@ -20,6 +20,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
+from html import unescape
 from pathlib import Path
 
 from structguard.reading import ABSTAIN, ParseError, PartialParser, parse
@@ -107,6 +108,9 @@ def invented(value: object, text: str, schema: object) -> object:
         lambda m: m[0] if 0xD800 <= int(m[1], 16) < 0xE000 else chr(int(m[1], 16)), joined
     )
     haystacks = [bare(text), bare(once), bare(kept), bare(decoded(once)), bare(json.dumps(schema))]
+    if "&" in text:
+        haystacks += [bare(unescape(text)), bare(unescape(once))]
+    rough = bare(ESCAPE.sub("", kept))  # where some escapes are decoded and others kept
     waiting = [value]
     while waiting:
         leaf = waiting.pop()
@@ -117,9 +121,11 @@ def invented(value: object, text: str, schema: object) -> object:
         elif leaf in ("true", "false"):  # the coercion of a literal, in Python's spelling perhaps
             if leaf not in text.lower():
                 return leaf
-        elif (isinstance(leaf, str) and not any(bare(leaf) in hay for hay in haystacks)) or (
-            isinstance(leaf, int | float) and not number_stands_in(leaf, text)
-        ):
+        elif (
+            isinstance(leaf, str)
+            and not any(bare(leaf) in hay for hay in haystacks)
+            and bare(ESCAPE.sub("", leaf)) not in rough
+        ) or (isinstance(leaf, int | float) and not number_stands_in(leaf, text)):
             return leaf
     return None
 

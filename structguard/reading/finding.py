@@ -29,6 +29,7 @@ from structguard.reading.values import Candidate
 
 _NOISE: Final = 500  # repairs from which on nothing sensible is inside
 _ENTITIES = re.compile(r"[{\[]\s{0,80}(?:[{\[]\s{0,80})?&(?:quot|#34|#x22|#39|apos);")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _INNER: Final = 8  # misfits whose inside is scanned once more
 
 
@@ -176,11 +177,16 @@ def _entities(job: Job, _found: Found) -> list[Candidate]:
     quoted = _ENTITIES.search(job.text) if "&" in job.text and not job.nested else None
     if quoted is None:
         return []
-    candidates = _scanned(replace(job, text=unescape(job.text), nested=True)).candidates
+    candidates = _scanned(replace(job, text=_unescaped(job.text), nested=True)).candidates
     for candidate in candidates:
         candidate.span = (quoted.start(), len(job.text))
         candidate.repairs = [("HTML entities", quoted.start())]
     return candidates
+
+
+def _unescaped(text: str) -> str:
+    """Whole entities only: `unescape` alone would make a sign of "&copy" too."""
+    return _ENTITY.sub(lambda found: unescape(found.group()), text)
 
 
 def _lost(job: Job, _found: Found) -> list[Candidate]:

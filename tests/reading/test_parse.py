@@ -305,7 +305,7 @@ def test_a_text_over_the_limit_is_not_read() -> None:
         ),
         ('{"action": "f", "action_input": {"answer": "x"}}', ANSWER, {"answer": "x"}),
         ('{"type": "object", "properties": {"answer": "x"}}', ANSWER, {"answer": "x"}),
-        ("{&quot;answer&quot;: &quot;x &amp; y&quot;}", ANSWER, {"answer": "x & y"}),
+        ("{&quot;answer&quot;: &quot;x &amp; &copy y&quot;}", ANSWER, {"answer": "x & &copy y"}),
         ('{"role": "assistant", "content": "{\\"answer\\": \\"x\\"}"}', ANSWER, {"answer": "x"}),
         ('{"answer": 42}', {"type": "integer"}, 42),
         (
