@@ -67,7 +67,8 @@ _PAIR_IN_TEXT = re.compile(
 _WORDS_IN_TEXT = re.compile(
     r"\"[^\"\n]{1,60}\",[ ](?!(?:true|false|null|None|True|False)\b)[^\W\d_]"
 )
-_BARE_ITEM = re.compile(r"[^\W\d][\w .-]{0,40}(?:,\s{0,40}[\"'`]|\])")
+_BARE_ITEM = re.compile(r"[^\W\d][\w .-]{0,40}(?:,\s{0,40}[\"'`]|\s{0,40}\])")
+_HALF_KEY = re.compile(r"[\w$ -]{1,64}")  # a key without quotes that the end of the text cuts
 _KEY_ALONE = re.compile(r"(?P<q>[\"'])(?P<a>[^\"'\n:,{}\[\]\\]{1,80})(?P=q)\s{0,10}")
 _ARRAY_VALUE = re.compile(rf"\\(?=\")|[\"'\u201c\u201e{{\[\]}}\-.0-9]|{PREFIX.pattern}")
 
@@ -117,6 +118,8 @@ def _at_mark(cursor: Cursor, after: int, position: int, *, inner: bool) -> bool 
     Behind quotes inside the string both may be its text: x = "a"; // "b".
     """
     text, end = cursor.text, cursor.end
+    if text[position] == "#" and position == after:
+        return False  # a comment stands apart from what it is about
     if text[position] == ";":
         if text.startswith(";\n", position) and _last_quote(cursor, after):
             return True
@@ -249,7 +252,7 @@ def _bare_member(cursor: Cursor, comma: int, position: int) -> bool:
     text, end = cursor.text, cursor.end
     key = LOOSE_KEY.match(text, position, end)
     if key is None:
-        return False
+        return cursor.top.bare and _HALF_KEY.fullmatch(text, position) is not None
     if text[key.end("a")] in "\"'":
         return True  # only its first quote is lost
     return cursor.top.bare or key.group("a") in cursor.known or "\n" in text[comma:position]

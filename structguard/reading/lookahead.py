@@ -125,6 +125,8 @@ def comment_end(text: str, position: int, end: int) -> int:
     if text[position] == "\\":
         written = _WRITTEN.match(text, position, end)
         return written.end() if written else position
+    if text[position] == "/" and position + 1 == end == len(text):
+        return end  # half a comment at the cut
     if text.startswith("//", position, end) or (
         text[position] == "#" and not text.startswith("##", position)
     ):

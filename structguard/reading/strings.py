@@ -14,7 +14,7 @@ from typing import Final
 
 from structguard.reading.beyond import before_wrong_closers
 from structguard.reading.closing import closes_key, closes_value
-from structguard.reading.cursor import Cursor
+from structguard.reading.cursor import Cursor, GiveUp
 from structguard.reading.lookahead import QUOTES
 from structguard.reading.string_ends import (
     ended_by_item,
@@ -37,6 +37,8 @@ _GOES_ON = re.compile(
     r"\s{0,40}[\]})](?:[\s;)\]}]{0,20}[\w.=&|+?(]"
     r"|[^\"]{0,200}\"\s{0,40}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]\s]{1,40}\Z))"
 )
+_BEHIND_COMMA = re.compile(r",\s{0,40}\"(?=[^\s,\]])")
+_VALUE_BEHIND = re.compile(r":\s{0,9}(?:[\"{\[]|-?[0-9]|true|false|null)")
 _OTHER_END = re.compile(
     r"(?P<a>[^\"\\\n]{0,400}+)\"\s{0,40}(?:,\s{0,40}\"[^\"\n]{1,80}\"\s{0,10}:|[}\]])"
 )
@@ -150,8 +152,17 @@ def _finish(text: Text) -> str:
         if raw >= 0:
             cursor.note("raw newline", raw)
     if text.inner:
+        if cursor.top.members is None and _may_be_two(
+            cursor.text[text.start : cursor.position - 1]
+        ):
+            raise GiveUp("one item with a quote, or two that have lost one", text.start)
         cursor.note("unescaped quotes", text.start)
     return value
+
+
+def _may_be_two(raw: str) -> bool:
+    """`["a, "b"]`: one quote inside, behind a comma: the first item has lost its end, or it is text."""
+    return raw.replace('\\"', "").count('"') == 1 and _BEHIND_COMMA.search(raw) is not None
 
 
 def _quote(text: Text, at: int) -> int | None:
@@ -175,15 +186,32 @@ def _quote(text: Text, at: int) -> int | None:
         return None
     if not text.is_key and (ended_by_key(text, at) or ended_by_item(text, at)):
         return None
+    _add_quote(text, at, after)
+    return after
+
+
+def _add_quote(text: Text, at: int, after: int) -> None:
+    """A quote, or a run of them, that belongs to the string."""
+    source = text.cursor.text
+    if not text.inner and not text.is_key and _is_key_as_value(text, at):
+        raise GiveUp("a key where a value belongs", at)
     text.before_quote(text.parts[-1] if text.parts else "")
     if at == text.start and after - at == 1:
         text.doubled = True
-    elif char == "\u201d" and text.quote == '"':
+    elif source[at] == "\u201d" and text.quote == '"':
         pass  # a curly quote needs no escape
     else:
         text.inner = True
     text.parts.append(source[at:after])
-    return after
+
+
+def _is_key_as_value(text: Text, at: int) -> bool:
+    """`{"a": "b": 1`: an object has lost its brace; no text begins so."""
+    if text.cursor.top.members is None or len(text.parts) != 1:
+        return False
+    return (
+        text.parts[0].isidentifier() and _VALUE_BEHIND.match(text.cursor.text, at + 1) is not None
+    )
 
 
 def _closes(text: Text, char: str, after: int) -> bool:

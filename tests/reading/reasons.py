@@ -55,7 +55,7 @@ REASONS: Mapping[str, str] = {
     """,
     "What was meant cannot be told for certain: nothing is taken rather than a guess.": """
         jr-058 jr-059 jr-060 jr-097 jr-140 jr-141 jr-147 jr-153 jr-154 jr-182 jr-261 jr-262
-        jsonrepa-385 jsonrepa-386 o1026 o1114 o2445
+        jsonrepa-385 jsonrepa-386 o1026 o1056 o1058 o1114 o2445
     """,
     "A quote before the brackets that close everything ends its string, even if another follows them.": "o1240",
     "Round brackets are a sentence's, braces without keys are a set's: neither is JSON.": """

@@ -108,6 +108,7 @@ def test_a_repair_is_noted(text: str, value: object, note: str) -> None:
         ('{"a": 1 // the last }\n}', {"a": 1}),
         ('{ "a": { "b": 1 // c }, "d": 2 }', {"a": {"b": 1}, "d": 2}),
         ('{"a": 1 /* never closed', {"a": 1}),
+        ('{"a": "x", /', {"a": "x"}),
         ('{"a": "x", \u2190 a guess\n "b": 1 <-- one\n}', {"a": "x", "b": 1}),
         ('{"a": 1, -- one\n "b": 2 -- two\n}', {"a": 1, "b": 2}),
         ('{"a": "x", \'b\': --1}', {"a": "x", "b": "--1"}),
@@ -209,11 +210,32 @@ def test_a_bracket_inside_a_string_is_no_list(text: str) -> None:
         parse(text, words, coerce=True)
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('["he said, "stop"]', "one item"),
+        ('{"a": ["x, "y", "z"], "b": 1}', "one item"),
+        ('{"a": "b": "c"}, "d": 1}', "a key where"),
+        ('{"a": # x\n"b": ["c"]}', "a key where"),
+    ],
+)
+def test_what_two_readings_are_equally_good_for_is_not_taken(text: str, why: str) -> None:
+    with pytest.raises(ParseError, match=why):
+        parse(text)
+
+
 def test_a_variable_of_its_keys_name_is_code_and_no_value() -> None:
     answer = {"type": "object", "properties": {"answer": {"type": "string"}}}
     assert parse('data = {"answer": word}', answer).value == {"answer": "word"}
     with pytest.raises(ParseError, match="variable"):
         parse('data = {"answer": answer}', answer)
+
+
+@pytest.mark.parametrize("half", ["", "k", "key", "k: ", "my key"])
+def test_half_a_key_without_quotes_goes_with_the_cut(half: str) -> None:
+    text = '{a: "x, y", b: {c: "z"}, ' + half
+    assert parse(text, partial=True).value == {"a": "x, y", "b": {"c": "z"}}
+    assert parse('{a: "x", ' + half, partial=True).value == {"a": "x"}
 
 
 def test_an_index_behind_a_word_is_no_list() -> None:
@@ -381,7 +403,9 @@ def test_strict_values_are_still_found_when_the_budget_for_repairs_is_spent() ->
         ('{"a": ["b": 1]}', None),
         ('{"a": ""x" said", "b": 1}', {"a": '"x" said', "b": 1}),
         ('["say "x", and go","y"]', ['say "x", and go', "y"]),
-        ('["he said, "stop"]', ['he said, "stop']),
+        ('["he said "stop"]', ['he said "stop']),
+        ('["a", b c\n]', ["a", "b c"]),
+        ('{"a": "x"# y", "b": 1}', {"a": 'x"# y', "b": 1}),
         ('{"a": "6\'2"", "b": 1}', {"a": "6'2\"", "b": 1}),
         ('{"a": "say "x"", "b": 1}', {"a": 'say "x"', "b": 1}),
         ('["a 65", wide", "b"]', ['a 65", wide', "b"]),

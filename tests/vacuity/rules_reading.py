@@ -249,6 +249,22 @@ MUTATIONS: list[Mutation] = [
         "bracket_inside_a_string",
     ),
     broken(
+        "a quote behind a comma is text",
+        "strings",
+        "        if cursor.top.members is None and _may_be_two(",
+        "        if False and _may_be_two(",
+        REPAIRS,
+        "two_readings",
+    ),
+    broken(
+        "a key where a value belongs is text",
+        "strings",
+        "    if not text.inner and not text.is_key and _is_key_as_value(text, at):",
+        "    if False:",
+        REPAIRS,
+        "two_readings",
+    ),
+    broken(
         "a variable is its value",
         "bare",
         "    if cursor.top.key is not None and word == cursor.top.key:",
