@@ -110,7 +110,7 @@ def _scanned(job: Job) -> Found:
         job.target.known if job.target is not None else frozenset(),
         job.partial,
         lambda candidate: never_kept(candidate, job.target, job.text),
-        _most(job.target),
+        lambda: _most(job.target),
     )
     scanner.found.reasoned = reasoned
     for part in parts:

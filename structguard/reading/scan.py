@@ -61,7 +61,7 @@ class Scanner:
     known: frozenset[str]
     partial: bool
     refuse: Callable[[Candidate], str | None] = lambda _candidate: None
-    most: int = _KEPT
+    most: Callable[[], int] = lambda: _KEPT  # asked only beyond that number
     found: Found = field(default_factory=Found)
     brackets: Brackets = field(init=False)
     last_doubled: int = field(init=False)  # where the last quote behind two backslashes stands
@@ -83,7 +83,8 @@ class Scanner:
             if event is None:
                 break
             position = self._step(event, region)
-            if len(self.found.candidates) > self.most:
+            kept = len(self.found.candidates)
+            if kept > _KEPT and kept > self.most():
                 self.found.candidates[-1].part = True  # a list up to here would not be whole
                 break
         return self.found
