@@ -256,19 +256,6 @@ def _flag(key: MemoKey, refusal: Refusal) -> Flag | None:
     return next((flag for flag in get_args(Flag) if flag in key.flags), None)
 
 
-def check_scope(scope: Scope, flag: Flag | None, schema: str) -> None:
-    """
-    Refuse a scope without what it needs.
-
-    Raises:
-        ValueError: a combination without a flag, a schema without a digest, or the reverse.
-    """
-    if (scope is Scope.COMBINATION) is not (flag is not None):
-        raise ValueError("scope combination needs a flag, and a flag needs scope combination")
-    if (scope is Scope.SCHEMA) is not bool(schema):
-        raise ValueError("scope schema needs a schema digest, and a digest needs scope schema")
-
-
 def clean(evidence: str) -> str:
     """The evidence as it may be kept: secrets masked, at most 200 characters."""
     return redact(evidence)[:MAX_EVIDENCE]

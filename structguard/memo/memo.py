@@ -10,18 +10,18 @@ import random
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self, TypeVar, Unpack
 
 from structguard.events import Observer, Verdict, ignore
-from structguard.memo.entry import DEFAULT_EXPIRY, Entry, Jitter, check_scope, clean
+from structguard.memo.entry import DEFAULT_EXPIRY, Entry, Jitter
 from structguard.memo.forks import register
-from structguard.memo.keys import Call, endpoint_id, provider_id
+from structguard.memo.keys import Call, provider_id
+from structguard.memo.known import Known, known_entry
 from structguard.memo.local import Local
-from structguard.memo.record import is_time
 from structguard.memo.shared import SharedView
 from structguard.memo.store import MemoryStore, Store
 from structguard.service import Clock
-from structguard.types import Api, Flag, FormatKind, MemoKey, Refusal, Scope
+from structguard.types import MemoKey, Refusal
 
 MAX_ENTRIES = 10_000
 
@@ -154,62 +154,18 @@ class Memo:
         """
         return self._shared.keep(entry)
 
-    def add(
-        self,
-        provider: str,
-        model: str,
-        *,
-        format: FormatKind = "json_schema",  # noqa: A002  the field's word
-        base_url: str = "",
-        api: Api = "chat",
-        verdict: Verdict = "refused",
-        scope: Scope = Scope.CAPABILITY,
-        flag: Flag | None = None,
-        schema: str = "",
-        strict: bool | None = None,
-        routing: str = "",
-        evidence: str = "added by hand",
-        expiry: float | None = None,
-    ) -> bool:
+    def add(self, provider: str, model: str, **facts: Unpack[Known]) -> bool:
         """
         Keep what is known beforehand; True if nothing was known about it.
 
-        `provider` is an id or the base URL itself, which is then both; `expiry` in seconds, None =
-        never. An entry that is there already is replaced.
+        `provider` is an id or the base URL itself, which is then both; for the rest see `Known`. An
+        entry that is there already is replaced.
 
         Raises:
             ValueError: a base URL that is none, an empty name, a scope without what it needs, or an
                 expiry that no calendar holds.
         """
-        if not provider or not model:
-            raise ValueError(f"pass a provider and a model, got {provider!r} and {model!r}")
-        if "://" in provider:
-            base_url, provider = base_url or provider, provider_id(provider)
-        check_scope(scope, flag, schema)
-        now = self._wall()
-        if expiry is not None and not is_time(now + expiry):  # no store would give it back
-            raise ValueError(
-                f"expiry must be a number of seconds, or None for no expiry, got {expiry!r}"
-            )
-        entry = Entry(
-            verdict=verdict,
-            provider=provider,
-            model=model,
-            base_url=endpoint_id(base_url) if base_url else "",
-            api=api,
-            format=None if verdict == "use_api" else format,
-            routing=routing,
-            scope=scope,
-            flag=flag,
-            schema=schema,
-            strict=strict,
-            rule="added",
-            feature="response_format",
-            evidence=clean(evidence),
-            first_seen=now,
-            confirmed=now,
-            expires=None if expiry is None else now + expiry,
-        )
+        entry = known_entry(provider, model, wall=self._wall(), **facts)
         return self._shared.keep(entry, anyway=True)
 
     def forget(self, provider: str | None = None, model: str | None = None) -> int:
