@@ -42,7 +42,7 @@ def page(
     parts += [f"| {one.name} | {one.costs[0]} | {one.costs[1]} | {one.about} |\n" for one in places]
     for place in places:
         parts.append(_place(place, [row for row in rows if row.place is place]))
-    parts.append(_simple(_SHARED, shared, "face"))
+    parts.append(_simple(_SHARED, shared, "way of calling"))
     parts.append(_simple(_LITELLM, litellm, "call"))
     return "".join(parts).rstrip() + "\n"
 
@@ -67,7 +67,7 @@ def _place(place: Place, rows: Sequence[Row]) -> str:
     lines = [
         f"\n## {place.name}\n",
         f"The server: {place.about}.\n",
-        _row(["face", "first call", "second call", "what came out"]),
+        _row(["way of calling", "first call", "second call", "result"]),
         _row(["---"] * 4),
     ]
     for row in rows:
@@ -106,7 +106,7 @@ def _reply(seen: Seen) -> str:
 
 
 def _simple(head: str, calls: Sequence[tuple[str, Call]], what: str) -> str:
-    lines = [head.rstrip() + "\n", _row([what, "requests", "what came out"]), _row(["---"] * 3)]
+    lines = [head.rstrip() + "\n", _row([what, "requests", "result"]), _row(["---"] * 3)]
     for name, call in calls:
         lines.append(_row([name, _requests(call), f"`{_words(call.told)}`"]))
     return "\n".join(lines) + "\n"

@@ -138,7 +138,7 @@ def _grown(soaked: Soaked, name: str) -> str:
 
 def _by_face(soaked: Soaked) -> str:
     right, told = soaked.tally.right, soaked.tally.told
-    lines = [_row(["face", "right", "told"]), _row(["---", "--:", "--:"])]
+    lines = [_row(["way of calling", "right", "errors"]), _row(["---", "--:", "--:"])]
     lines += [_row([name, str(right[name]), str(told[name])]) for name in sorted(right)]
     return "\n".join(lines)
 

@@ -14,8 +14,13 @@ from structguard.http.urls import join, placeholders, sibling
 from structguard.types import Api
 
 _CHAT, _RESPONSES = "/chat/completions", "/responses"
-cached_join = lru_cache(maxsize=256)(join)
 _sibling = lru_cache(maxsize=256)(sibling)
+
+
+@lru_cache(maxsize=256)
+def cached_join(base: str, path: str) -> str:
+    """`join`, with each URL made only once."""
+    return join(base, path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
