@@ -51,14 +51,14 @@ class Growing:
         fresh, self.shown = prefix[len(self.shown) :], prefix
         return fresh
 
-    def finish(self) -> Healed:
+    def finish(self, *, cut: bool = False) -> Healed:
         """
-        The rest of the bare JSON; all of it where nothing was shown.
+        The rest of the bare JSON; all of it where nothing was shown. `cut`: see `heal`.
 
         Raises:
             AnswerChanged: what was shown is not the answer.
         """
-        healed = heal(self.text, self._get_format, degraded=self._degraded)
+        healed = heal(self.text, self._get_format, degraded=self._degraded, cut=cut)
         if self.shown and healed.source == "json":  # handed on as it came: shown it was compact
             healed = Healed(compact(strict(healed.text)[0]), healed.source)
         if self.shown and healed.source is None:  # cut: what was shown stays the part it is

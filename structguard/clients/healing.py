@@ -25,7 +25,9 @@ class Healed:
     source: str | None
 
 
-def heal(text: str, get_format: Callable[[], Format | None], *, degraded: bool) -> Healed:
+def heal(
+    text: str, get_format: Callable[[], Format | None], *, degraded: bool, cut: bool = False
+) -> Healed:
     """
     The text reduced to bare JSON.
 
@@ -33,7 +35,8 @@ def heal(text: str, get_format: Callable[[], Format | None], *, degraded: bool) 
     caller's takes. After a degraded send it must also have the outer shape
     the schema asks for: without decode-time enforcement a model likes to wrap its answer, and then
     the value inside that fits is the one the caller's own parser can use. `get_format` gives the format
-    and is only called when it matters.
+    and is only called when it matters. `cut`: the reply says that it ends at the token limit; then a
+    value whose end is missing is left as it came, for closed it would pass for the whole.
     """
     try:
         value, _ = strict(text)
@@ -50,6 +53,8 @@ def heal(text: str, get_format: Callable[[], Format | None], *, degraded: bool) 
         )
     except ValueError:  # a ParseError; or the schema is broken, and the endpoint did not mind
         return Healed(text, "json" if found else None)
+    if cut and not parsed.complete:
+        return Healed(text, None)
     return Healed(compact(parsed.value), parsed.source)
 
 

@@ -36,6 +36,7 @@ from structguard.clients.replies import (
     no_json,
     put,
     text_slots,
+    was_cut,
 )
 from structguard.clients.streams import StreamHealer
 from structguard.clients.thoughts import SOURCE, promote
@@ -151,10 +152,10 @@ class GuardedCall:
         error = failure_in(reply, api)
         if error is not None:
             return self._in_disguise(same, reply, error)
-        source, changed, has_text = None, False, False
+        source, changed, has_text, cut = None, False, False, was_cut(reply, api)
         for holder, name in text_slots(reply, api):
             text, has_text = str(get(holder, name)), True
-            healed = heal(text, self._format, degraded=self._sent_call.is_degraded)
+            healed = heal(text, self._format, degraded=self._sent_call.is_degraded, cut=cut)
             source = source or healed.source
             if healed.text != text:
                 changed = True

@@ -53,6 +53,7 @@ from structguard.clients.replies import (
     plain,
     put,
     text_slots,
+    was_cut,
 )
 from structguard.clients.signs import gives_answer
 from structguard.clients.streams import StreamHealer
@@ -146,10 +147,10 @@ class Exchange:
 
     def _healed(self, reply: Any) -> str | None:
         """Reduce the reply's texts to JSON; how the first that holds any was read."""
-        source = None
+        source, cut = None, was_cut(reply, self.call.api)
         for holder, name in text_slots(reply, self.call.api):
             text = str(get(holder, name))
-            read = heal(text, self.call.resolve, degraded=self.call.is_degraded)
+            read = heal(text, self.call.resolve, degraded=self.call.is_degraded, cut=cut)
             source = source or read.source
             if read.text != text:
                 put(holder, name, read.text)

@@ -102,7 +102,7 @@ class StreamHealer:
                     held.carrier, held.at = copy.deepcopy(chunk), at
                 put(delta, "content", None if ends else held.fresh or None)
             if ends:
-                yield from self._give(held)
+                yield from self._give(held, cut=get(choice, "finish_reason") == "length")
         if showing or not holding or _says_more(chunk):
             yield chunk
 
@@ -125,7 +125,7 @@ class StreamHealer:
         else:
             if kind in _ENDS:  # whose text was never said to be done
                 for held in self._texts.values():
-                    yield from self._give(held)
+                    yield from self._give(held, cut=kind == "response.incomplete")
             self._settle_parts(event, kind, where)
         yield event
 
@@ -159,7 +159,7 @@ class StreamHealer:
                     left += held.fresh
             if ends:
                 held.fresh = left
-                yield from self._give(held)
+                yield from self._give(held, cut=get(candidate, "finishReason") == "MAX_TOKENS")
         if showing or not holding or _google_says_more(chunk):
             yield chunk
 
@@ -193,10 +193,10 @@ class StreamHealer:
         held.fresh = held.growing.feed(text)
         return True
 
-    def _give(self, held: _Held) -> Iterator[object]:
+    def _give(self, held: _Held, *, cut: bool = False) -> Iterator[object]:
         if held.growing is None or held.given is not None:
             return
-        rest = held.growing.finish()
+        rest = held.growing.finish(cut=cut)
         self.source = self.source or rest.source
         held.given = held.growing.shown + rest.text
         if held.fresh or rest.text:

@@ -114,7 +114,7 @@ class TextHealer:
         if completion.finish == "declined" or not (self._held or completion.text):
             out.append(Finished(completion))
             return
-        healed = self._ended(completion.text, out)
+        healed = self._ended(completion.text, out, cut=completion.finish == "length")
         out.append(Finished(with_text(completion, healed)))
 
     def _settle(self, out: Batch) -> None:
@@ -123,13 +123,13 @@ class TextHealer:
             self._ended(self._held, out)
             self._passing = True
 
-    def _ended(self, text: str, out: Batch) -> Healed:
+    def _ended(self, text: str, out: Batch, *, cut: bool = False) -> Healed:
         """The text as it is read at its end; what of it was not shown yet goes out."""
         if self._growing is None:
-            healed = heal(text, lambda: self._format, degraded=self._degraded)
+            healed = heal(text, lambda: self._format, degraded=self._degraded, cut=cut)
             rest = healed.text
         else:
-            shown, found = self._growing.shown, self._growing.finish()
+            shown, found = self._growing.shown, self._growing.finish(cut=cut)
             rest, healed = found.text, Healed(shown + found.text, found.source)
         self.source = healed.source
         if rest:

@@ -219,7 +219,8 @@ def _healed(completion: Completion, format_: Format) -> tuple[Completion, str | 
     degraded = completion.enforced is False
     if not degraded and is_json(completion.text):
         return completion, "json"
-    healed = heal(completion.text, lambda: format_, degraded=degraded)
+    cut = completion.finish == "length"
+    healed = heal(completion.text, lambda: format_, degraded=degraded, cut=cut)
     return with_text(completion, healed), healed.source
 
 

@@ -21,6 +21,7 @@ from structguard.clients.replies import (
     is_answer,
     put,
     text_slots,
+    was_cut,
 )
 from structguard.clients.thoughts import promote
 from structguard.gateway.promoting import with_answer
@@ -125,10 +126,10 @@ def healed(whole: Whole, asked: BodyCall, told: Served) -> RawReply:
     """The reply whose texts are bare JSON, where JSON was asked for and can be found."""
     if not asked.guardable:
         return RawReply(body=whole.raw, parsed=whole.parsed, served=told, strict=whole.strict)
-    changed = False
+    changed, cut = False, was_cut(whole.parsed, asked.api)
     for holder, name in text_slots(whole.parsed, asked.api):
         text = str(get(holder, name))
-        found = heal(text, asked.resolve, degraded=told.enforced is False)
+        found = heal(text, asked.resolve, degraded=told.enforced is False, cut=cut)
         told.source = told.source or found.source
         if found.text != text:
             put(holder, name, found.text)

@@ -38,6 +38,23 @@ def test_without_a_schema_any_json_is_right(asked: Format | None) -> None:
     assert heal("```\n{'a': 1}\n```", lambda: asked, degraded=False).text == '{"a":1}'
 
 
+@pytest.mark.parametrize("degraded", [True, False])
+@pytest.mark.parametrize(
+    ("text", "healed"),
+    [
+        ("[1, 2, 3", Healed("[1, 2, 3", None)),
+        ("So: [1, 2", Healed("So: [1, 2", None)),
+        ("[1, 2]", Healed("[1, 2]", "json")),
+        ("```json\n[1, 2]\n``` The second is", Healed("[1,2]", "fenced")),
+    ],
+)
+def test_a_value_that_the_token_limit_cuts_is_not_closed(
+    text: str, healed: Healed, *, degraded: bool
+) -> None:
+    """Closed it would pass for all of it: a list that lacks its end is a list."""
+    assert heal(text, lambda: JsonSchema(schema=LIST), degraded=degraded, cut=True) == healed
+
+
 def test_strict_json_under_an_accepted_format_asks_for_nothing() -> None:
     def asked() -> Format:
         raise AssertionError("not needed")

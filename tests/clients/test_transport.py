@@ -192,6 +192,16 @@ def test_a_healed_reply_tells_the_truth_about_its_body(
     assert reply.extensions[INFO].source == "fenced"
 
 
+def test_what_the_token_limit_cuts_is_handed_on_as_it_came(
+    client: httpx2.Client, httpserver: HTTPServer
+) -> None:
+    text = '{"numbers": [1, 2, 3'
+    cut = chat(text, finish="length")
+    httpserver.expect_request(CHAT).respond_with_json(cut)
+    reply = client.post(CHAT, json={**ASKED, "response_format": {"type": "json_object"}})
+    assert reply.json() == cut
+
+
 @pytest.mark.parametrize("body", [b"<html>busy</html>", b"[1]", b'"text"', b""])
 def test_a_200_that_is_no_reply_is_the_clients_to_judge(
     client: httpx2.Client, httpserver: HTTPServer, body: bytes

@@ -15,7 +15,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 from openai._models import FinalRequestOptions
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 import structguard as sg
 from structguard.memo import Memo
@@ -30,6 +30,7 @@ from tests.clients.endpoint import (
     chat,
     chat_chunks,
     info_of,
+    response,
     sse,
 )
 
@@ -276,3 +277,25 @@ def test_an_error_inside_a_200_keeps_the_answers_headers(memo: Memo) -> None:
     assert caught.value.request_id == "req_1"
     assert caught.value.response.headers["retry-after"] == "7"
     assert caught.value.response.json()["error"]["code"] == 429
+
+
+class Numbers(BaseModel):
+    numbers: list[int]
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_what_the_token_limit_cuts_is_never_handed_on_as_a_whole(
+    client: OpenAI, upstream: Upstream, *, refused: bool
+) -> None:
+    """Closed, the list would be one of two numbers, and no caller would know of the third."""
+    text = '{"numbers": [1, 2, 3'
+    first = [(400, REFUSED)] if refused else []
+    upstream.answers(*first, chat(text, finish="length"))
+    answer = client.chat.completions.create(
+        model="m", messages=MESSAGES, response_format={"type": "json_object"}
+    )
+    assert answer.choices[0].message.content == text
+    cut = response(text, status="incomplete", incomplete_details={"reason": "max_output_tokens"})
+    upstream.answers(*first, cut)
+    with pytest.raises(ValidationError):
+        client.responses.parse(model="m", input="Which?", text_format=Numbers)

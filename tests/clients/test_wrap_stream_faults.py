@@ -156,6 +156,16 @@ def test_a_text_that_is_never_said_to_be_done_is_given_before_the_end(
     assert seen[-1].response.output_text == VALUE
 
 
+def test_a_stream_that_is_cut_is_not_closed_though_what_came_would_fit(
+    client: OpenAI, upstream: Upstream
+) -> None:
+    pieces = ['Sure: {"numbers": [1', ", 2, 3"]
+    upstream.answers((400, REFUSED), sse(chat_chunks(pieces, finish="length")))
+    chunks = list(stream(client, response_format={"type": "json_object"}))
+    text = "".join(part.choices[0].delta.content or "" for part in chunks)
+    assert text == '{"numbers":[1,2'
+
+
 def test_a_stream_that_is_cut_at_the_token_limit_ends_as_one(
     client: OpenAI, upstream: Upstream
 ) -> None:

@@ -71,6 +71,17 @@ def test_a_text_without_a_value_comes_out_whole_at_the_end() -> None:
     assert (reply.text, healer.source) == ("I cannot say.", None)
 
 
+def test_a_value_that_the_token_limit_cuts_is_not_closed() -> None:
+    """Closed, a list that lacks its end would pass for all of it."""
+    text = 'Here: {"numbers": [1, 2, 3'
+    deltas, reply, healer = healed(text, degraded=True, format_=JsonObject(), finish="length")
+    assert "".join(deltas) == reply.text == '{"numbers":[1,2'
+    assert healer.source is None
+    out: Batch = []
+    TextHealer(JsonObject(), True).feed(Finished(Completion(text=text, finish="length")), out)
+    assert out[0] == TextDelta(text), "no delta told it"
+
+
 def test_a_text_that_no_delta_told_is_healed_at_the_end() -> None:
     healer = TextHealer(JsonObject(), True)
     out: Batch = []

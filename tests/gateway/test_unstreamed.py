@@ -165,6 +165,28 @@ def test_its_text_is_healed_and_a_refusal_is_handled(
         assert json.loads(text) == VALUE
 
 
+@pytest.mark.parametrize("to", [CHAT, RESPONSES])
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_what_the_token_limit_cuts_is_not_closed(
+    httpserver: HTTPServer, path: str, to: str
+) -> None:
+    """Closed, a list that lacks its end would pass for all of it; translated or not."""
+    text = '{"numbers": [1, 2, 3'
+    limit = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    cut = (
+        reply({"content": text}, "length")
+        if to == CHAT
+        else resource(message(text, status="incomplete"), **limit)
+    )
+    with running(over(served(httpserver, to, cut), to)) as gateway:
+        if path == CHAT:
+            told = gateway.post(path, chat("m", response_format={"type": "json_object"}))
+            assert told.json()["choices"][0]["message"]["content"] == text
+        else:
+            told = gateway.post(path, response("m", text={"format": {"type": "json_object"}}))
+            assert told.json()["output"][0]["content"][0]["text"] == text
+
+
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 def test_an_error_in_such_a_reply_is_an_error(httpserver: HTTPServer, path: str) -> None:
     error = {"error": {"message": "boom", "type": "server_error"}}
