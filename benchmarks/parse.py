@@ -134,29 +134,29 @@ def hostile_table(peers: Sequence[str]) -> Iterator[str]:
 
 
 _HEAD = """\
-# The parser beside others
+# The parser, compared
 
-Written by `python -m benchmarks.parse`. All figures come from one run on one machine.
+This page is written by `python -m benchmarks.parse`. All figures come from one run on one machine.
 
 ![right and silently wrong answers](parse-benchmark.svg)
 
 ## Accuracy: right / silently wrong
 
-{rows} answers of the corpus (`tests/data/outputs.jsonl`). Right: the value a reader would agree on.
-Silently wrong: another value that fits the schema, the worst outcome. The rest is missed: nothing was
-taken, or the schema caught it.
+{rows} answers of the corpus (`tests/data/outputs.jsonl`). *Right* is the value that a careful reader would choose. *Silently
+wrong* is another value that matches the schema, the worst outcome. The rest is missed: nothing was taken, or the schema
+rejected it.
 """
 _TABLES = """\
 ## Other parsers' own tables
 
-They hold opinions, so they are reported, not passed; every library wins its own. Rows that are
-answered otherwise on purpose stand in `tests/reading/reasons.py`:
+These tables contain opinions, so they are reported, not required; every library does best on its own. Rows that are answered
+differently on purpose are listed in `tests/reading/reasons.py`:
 """
 _HOSTILE = """\
 ## Hostile texts
 
-CPU seconds for 100 kB (target: under 0.5 s), the growth exponent from 100 kB to 1 MB (target: at most
-1.1) and the peak of memory in times the text (target: under 20).
+CPU seconds for 100 kB (target: under 0.5 s), the exponent of growth from 100 kB to 1 MB (target: at most 1.1), and peak memory
+as a multiple of the text (target: under 20).
 """
 
 
@@ -191,7 +191,7 @@ def answers(readers: Mapping[str, Peer]) -> Iterator[str]:
     yield from by_class(found, rows)
     right, silent = totals(accuracy({OURS: structguard}, mine)[OURS])
     yield f"On {len(mine)} more rows of the same classes, written by hand (`tests/data/own_outputs.jsonl`):"
-    yield f"{FIRST_SIGHT} on first sight, {right} / {silent} since the faults they showed were mended, by kind."
+    yield f"{FIRST_SIGHT} at first sight, {right} / {silent} after the faults that they showed were fixed, by kind."
     yield ""
 
 
