@@ -7,7 +7,7 @@ Unknown fields are tolerated, null counts as absent. Source: the Open Responses 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
@@ -34,6 +34,29 @@ _PART: Json = {
         "refusal": {"type": "string"},
     },
 }
+_KINDS: dict[str, Json] = {
+    "message": {"required": ["role", "content"], "properties": {
+        "type": {"enum": ["message", None]},
+        "role": {"enum": ["user", "assistant", "system", "developer"]},
+        "content": {"type": ["string", "array"], "items": _PART}}},
+    "function_call": {"required": ["type", "call_id", "name", "arguments"], "properties": {
+        "type": {"const": "function_call"}, "arguments": {"type": "string"},
+        "call_id": {"type": "string"}, "name": {"type": "string"}}},
+    "function_call_output": {"required": ["type", "call_id", "output"], "properties": {
+        "type": {"const": "function_call_output"}, "call_id": {"type": "string"},
+        "output": {"type": ["string", "array"], "items": _PART}}},
+    "reasoning": {"required": ["type"], "properties": {
+        "type": {"const": "reasoning"},
+        "summary": {"type": ["array", "null"], "items": _PART}}},
+    "compaction": {"required": ["type", "encrypted_content"], "properties": {
+        "type": {"const": "compaction"}, "encrypted_content": {"type": "string"}}},
+    "item_reference": {"required": ["id"], "properties": {
+        "type": {"enum": ["item_reference", None]}, "id": {"type": "string"}}},
+}  # fmt: skip
+_OTHER: Json = {
+    "required": ["type"],
+    "properties": {"type": {"type": "string", "not": {"enum": [*_KINDS]}}},
+}
 _ITEM: Json = {
     "type": "object",
     "properties": {
@@ -46,29 +69,8 @@ _ITEM: Json = {
         "encrypted_content": _maybe("string"),
         "phase": {"enum": ["commentary", "final_answer", None]},
     },
-    "anyOf": [
-        {"required": ["role", "content"], "properties": {
-            "type": {"enum": ["message", None]},
-            "role": {"enum": ["user", "assistant", "system", "developer"]},
-            "content": {"type": ["string", "array"], "items": _PART}}},
-        {"required": ["type", "call_id", "name", "arguments"], "properties": {
-            "type": {"const": "function_call"}, "arguments": {"type": "string"},
-            "call_id": {"type": "string"}, "name": {"type": "string"}}},
-        {"required": ["type", "call_id", "output"], "properties": {
-            "type": {"const": "function_call_output"}, "call_id": {"type": "string"},
-            "output": {"type": ["string", "array"], "items": _PART}}},
-        {"required": ["type"], "properties": {
-            "type": {"const": "reasoning"},
-            "summary": {"type": ["array", "null"], "items": _PART}}},
-        {"required": ["type", "encrypted_content"], "properties": {
-            "type": {"const": "compaction"}, "encrypted_content": {"type": "string"}}},
-        {"required": ["id"], "properties": {
-            "type": {"enum": ["item_reference", None]}, "id": {"type": "string"}}},
-        {"required": ["type"], "properties": {"type": {"type": "string", "not": {"enum": [
-            "message", "function_call", "function_call_output", "reasoning", "compaction",
-            "item_reference"]}}}},
-    ],
-}  # fmt: skip
+    "anyOf": [*_KINDS.values(), _OTHER],
+}
 _TOOL: Json = {
     "type": "object",
     "required": ["type"],
@@ -133,30 +135,47 @@ SCHEMA: Json = {
 
 
 @cache
-def _validator() -> Validator:
+def _validator(kind: str = "") -> Validator:
+    """Of a whole body, or of one kind of item."""
     import jsonschema_rs  # noqa: PLC0415  compiled once, when the endpoint is first asked
 
-    return jsonschema_rs.validator_for(SCHEMA)
+    return jsonschema_rs.validator_for(_KINDS[kind] if kind else SCHEMA)
 
 
 def fault(body: dict[str, object]) -> tuple[str, str | None] | None:
     """What is wrong with a body: (message, path of the first fault); None when nothing is."""
-    validator = _validator()
-    if validator.is_valid(body):
+    if _validator().is_valid(body):
         return None
+    message, steps = _first(_validator(), body)
+    match steps:
+        case ["input", int(at)]:  # no kind of item fits: tell what the one that is meant lacks
+            item = cast("list[object]", body["input"])[at]
+            kind = _kind_of(item)
+            inner, rest = _first(_validator(kind), item) if kind else ("", [])
+            message, steps = inner or message, [*steps, *rest]
+        case _:
+            pass
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    return message[:500], path.lstrip(".") or None
+
+
+def _first(validator: Validator, value: object) -> tuple[str, list[str | int]]:
+    """The first fault and the steps to it: all of a large body's take minutes."""
     from jsonschema_rs import ValidationError  # noqa: PLC0415  as above
 
     try:
-        validator.validate(body)  # the first fault: all of a large body's take minutes
+        validator.validate(value)
     except ValidationError as error:
-        path = "".join(
-            f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path
-        ).lstrip(".")
-        return error.message[:500], _missing(error.message, path) or None
-    return None
+        # a missing field is the fault's place, not the object that lacks it
+        name, missing, _ = error.message.partition(" is a required property")
+        return error.message, [*error.instance_path, *([name.strip('"')] if missing else ())]
+    return "", []
 
 
-def _missing(message: str, path: str) -> str:
-    """A missing field is the fault's place, not the object that lacks it."""
-    name, found, _ = message.partition(" is a required property")
-    return f"{path}.{name.strip(chr(34))}".lstrip(".") if found else path
+def _kind_of(item: object) -> str:
+    """Which kind of item is meant; "" where nothing says so."""
+    if not isinstance(item, dict):
+        return ""
+    fields = cast("dict[str, object]", item)
+    kind = fields.get("type") or ("message" if "role" in fields or "content" in fields else "")
+    return kind if isinstance(kind, str) and kind in _KINDS else ""

@@ -152,7 +152,7 @@ def test_an_upstream_without_responses_is_asked_over_chat_from_then_on(
     [
         ({"background": True}, "background"),
         ({"temperature": "warm"}, "temperature"),
-        ({"input": [{"role": "nobody", "content": "x"}]}, "input[0]"),
+        ({"input": [{"role": "nobody", "content": "x"}]}, "input[0].role"),
         ({"tools": [{"type": "function"}]}, "tools[0].name"),
         ({"tools": [{"type": "file_search"}]}, "tools"),
         ({"input": None}, "input"),
@@ -234,3 +234,28 @@ def test_an_unusable_answer_is_an_error_where_the_settings_say_so(chat_upstream:
         assert (reply.status_code, reply.json()["error"]["code"]) == (502, "unusable_answer")
         streamed = gateway.post("/v1/responses", {**body, "stream": True})
         assert check_stream(streamed.text)["error"]["code"] == "unusable_answer"
+
+
+@pytest.mark.parametrize(
+    ("item", "param"),
+    [
+        ({"role": "tool", "content": "x"}, "input[1].role"),
+        ({"role": "user", "content": None}, "input[1].content"),
+        ({"role": "user", "content": [{"text": "x"}]}, "input[1].content[0].type"),
+        ({"content": "x"}, "input[1].role"),
+        ({"type": "function_call", "call_id": "c", "name": "f"}, "input[1].arguments"),
+        ({"type": "function_call_output", "output": "x"}, "input[1].call_id"),
+        ({"type": "compaction"}, "input[1].encrypted_content"),
+        ({"type": "item_reference"}, "input[1].id"),
+        ({}, "input[1]"),
+        ("x", "input[1]"),
+    ],
+)
+def test_a_faulty_item_is_told_by_its_first_fault(
+    translated: Running, item: object, param: str
+) -> None:
+    body = response("text", input=[{"role": "user", "content": "One?"}, item])
+    reply = translated.post("/v1/responses", body)
+    told = reply.json()["error"]
+    assert (reply.status_code, told["param"]) == (400, param)
+    assert "anyOf" not in told["message"] or param == "input[1]"

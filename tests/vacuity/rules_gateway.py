@@ -110,6 +110,13 @@ MUTATIONS: list[Mutation] = [
         ("tests/gateway/test_faults.py", "-k", "every_kind"),
     ),
     Mutation(
+        "gateway: a faulty item is told as no item at all",
+        f"{_IN}/schema_responses.py",
+        "inner, rest = _first(_validator(kind), item) if kind else",
+        "inner, rest = _first(_validator(kind), item) if not kind else",
+        (_RESPONSES, "-k", "first_fault"),
+    ),
+    Mutation(
         "gateway: words before a call fail the turn",
         f"{_IN}/serving.py",
         "return _is_text(completion) and not completion.tool_calls",
