@@ -70,12 +70,14 @@ def _read(member: bytes) -> tuple[Format, bytes] | None:
 
 def cut(raw: bytes, member: Member, *, told: bool) -> bytes | None:
     """The body without the member, its instruction behind the system text if it is to be `told`."""
-    rest = raw[: member.at].rstrip()
-    if not rest.endswith(b","):
+    comma = member.at - 1
+    while raw[comma] in b" \t\r\n":
+        comma -= 1
+    if raw[comma] != ord(","):  # there is no other member
         return None
     if not told:
-        return rest[:-1] + b"}"
-    text = _SYSTEM_TEXT(rest)
-    if text is None or rest.find(_MESSAGES, text.end()) >= 0:
+        return raw[:comma] + b"}"
+    text = _SYSTEM_TEXT(raw)
+    if text is None or raw.find(_MESSAGES, text.end(), comma) >= 0:
         return None
-    return b"".join((rest[: text.end()], member.told, rest[text.end() : -1], b"}"))
+    return b"".join((raw[: text.end()], member.told, raw[text.end() : comma], b"}"))

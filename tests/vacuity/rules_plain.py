@@ -113,7 +113,7 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "cutting: messages that nobody reads are told",
         _CUT,
-        " or rest.find(_MESSAGES, text.end()) >= 0:",
+        " or raw.find(_MESSAGES, text.end(), comma) >= 0:",
         ":",
         (f"{_CUTTING}::test_what_the_bytes_do_not_say_for_certain_is_not_cut",),
     ),
@@ -141,8 +141,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "cutting: nothing is told",
         _CUT,
-        "member.told, rest[text.end() : -1]",
-        "rest[text.end() : -1]",
+        "member.told, raw[text.end() : comma]",
+        "raw[text.end() : comma]",
         (f"{_CUTTING}::test_the_body_that_is_cut_equals_the_one_that_is_written_anew",),
     ),
 ]
