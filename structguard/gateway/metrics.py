@@ -54,11 +54,15 @@ def share_metrics(directory: Path, environ: MutableMapping[str, str] = os.enviro
     environ[_DIRECTORY] = str(directory)
 
 
-def forget_worker(directory: Path, pid: int) -> None:
-    """Drop the gauges of a worker that has ended; its counts stay."""
+def forget_dead_workers(directory: Path) -> None:
+    """Drop the gauges of workers that no longer run, such as requests in flight; their counts stay."""
     from prometheus_client import multiprocess  # noqa: PLC0415  an extra
 
-    multiprocess.mark_process_dead(pid, str(directory))  # type: ignore[no-untyped-call]
+    for pid in {int(file.stem.rpartition("_")[2]) for file in directory.glob("gauge_live*_*.db")}:
+        try:
+            os.kill(pid, 0)  # sends nothing: only asks whether it runs
+        except ProcessLookupError:
+            multiprocess.mark_process_dead(pid, str(directory))  # type: ignore[no-untyped-call]
 
 
 class Metrics:

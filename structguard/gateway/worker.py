@@ -14,6 +14,7 @@ from pathlib import Path
 from structguard.gateway.app import Gateway, create_app
 from structguard.gateway.config import Config, LogConfig, embedded
 from structguard.gateway.config_file import read_config
+from structguard.gateway.metrics import forget_dead_workers
 from structguard.types import as_mapping, as_text
 
 VARIABLE = "STRUCTGUARD_GATEWAY"
@@ -39,6 +40,8 @@ def app() -> Gateway:
     """
     given = as_mapping(json.loads(os.environ[VARIABLE])) or {}
     directory = as_text(given.get("workers_dir"))
+    if directory:
+        forget_dead_workers(Path(directory))  # this process may replace one that was killed
     config = settings(as_text(given.get("config")), as_text(given.get("upstream")))
     set_up_logging(config.log)
     return create_app(config, workers_dir=Path(directory) if directory else None)

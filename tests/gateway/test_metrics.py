@@ -295,13 +295,17 @@ def test_whichever_worker_is_scraped_answers_for_all(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_ended_leaves_its_counts_and_takes_its_gauges(tmp_path: Path) -> None:
-    for name in ("gauge_livesum_7.db", "gauge_livesum_8.db", "counter_7.db"):
-        (tmp_path / name).write_bytes(b"")
-    module.forget_worker(tmp_path, 7)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "counter_7.db",
-        "gauge_livesum_8.db",
-    ]
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    for pid in (ended.pid, os.getpid()):
+        for kind in ("gauge_livesum", "counter"):
+            (tmp_path / f"{kind}_{pid}.db").write_bytes(b"")
+    module.forget_dead_workers(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"counter_{ended.pid}.db",
+        f"counter_{os.getpid()}.db",
+        f"gauge_livesum_{os.getpid()}.db",
+    }
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,6 +161,34 @@ def test_workers_share_memo_store_and_metrics(tmp_path: Path) -> None:
             assert process.wait(15) == 0
 
 
+def test_a_worker_that_was_killed_has_nothing_in_flight(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    with RefusingEndpoint("slow", value=VALUE, delay=30.0) as endpoint:
+        file.write_text(CONFIG.format(url=endpoint.base_url, place=tmp_path))
+        with served("--config", str(file), "--workers", "2", UP_KEY="k") as (process, client):
+
+            def lost() -> None:
+                with pytest.raises(httpx2.HTTPError):
+                    client.post("/v1/responses", json=response("slow"))
+
+            asking = threading.Thread(target=lost)
+            asking.start()
+            in_flight = 'structguard_in_flight{endpoint="/v1/responses"} '
+            while f"{in_flight}1.0" not in httpx2.get(f"{client.base_url}/metrics").text:
+                time.sleep(0.01)  # noqa: TID251  another process' request
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            for pid in children:
+                if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    os.kill(int(pid), signal.SIGKILL)
+            asking.join(10)
+            shown = httpx2.get(
+                f"{client.base_url}/metrics", timeout=30
+            ).text  # the socket is the parent's, so this waits for a new worker
+            assert f"{in_flight}1.0" not in shown
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(15) == 0
+
+
 def test_without_a_word_about_it_turns_survive_a_restart_beside_the_memo(tmp_path: Path) -> None:
     first = ""
     with upstream() as server:

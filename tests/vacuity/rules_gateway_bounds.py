@@ -177,4 +177,11 @@ MUTATIONS: list[Mutation] = [
         "vector",
         (f"{_EMBEDDINGS}::test_vectors_come_in_the_encoding_that_was_asked_for",),
     ),
+    Mutation(
+        "gateway: a killed worker's requests stay in flight",
+        f"{_IN}/worker.py",
+        "        forget_dead_workers(Path(directory))",
+        "        pass",
+        ("tests/gateway/test_serve.py", "-k", "killed"),
+    ),
 ]
