@@ -37,6 +37,9 @@ _LABEL = re.compile(
     r"|(?:\u8f93\u5165|\u5165\u529b|\u539f\u6587)[:\uff1a]\s*\Z",
     re.IGNORECASE,
 )
+_TAG = re.compile(
+    r"<(?:examples?|input|sample|template|question|query|source|original)>\s*\Z", re.IGNORECASE
+)
 # A lead without one of these words matches neither pattern: far cheaper than the patterns.
 _HINTS: Final = frozenset(
     {"example", "examples", "e", "instance", "sample", "template", "placeholder", "hypothetical",
@@ -72,7 +75,7 @@ _DECLINES = re.compile(
     r"|need (?:more|the|you)|would need)"
     r"|(?:please|could you|can you|kindly)(?: please)? (?:provide|share|paste|upload|send|supply|attach|specify)"
     r"|(?:no|without(?: the| any)?) (?:text|document|article|image|file|input|context) (?:was|is|were|has)"
-    r"|once you (?:provide|share|send|paste|do)|leider|(?:tut|tun) mir (?:sehr )?leid|ich kann"
+    r"|there(?:[\u2019']s| is| are| was| were) no|once you (?:provide|share|send|paste|do)|leider|(?:tut|tun) mir (?:sehr )?leid|ich kann"
     r"|lo siento|no puedo|d\u00e9sol\u00e9e?|je ne peux)\b"
     r"|\u62b1\u6b49|\u8bf7\u63d0\u4f9b|\u7533\u3057\u8a33",
     re.IGNORECASE,
@@ -98,7 +101,10 @@ def mark_examples(candidates: Sequence[Candidate], text: str) -> None:
         if words and words != ["json"]:  # a fence alone says nothing
             lead = lead_of(text, start, end) if _may_be_called(words) else ""
             candidate.example = _EXAMPLE.search(lead) is not None
-            candidate.labelled = _LABEL.search(lead) is not None
+            candidate.labelled = (
+                _LABEL.search(lead) is not None
+                or _TAG.search(text, max(end, start - _LEAD), start) is not None
+            )
             before = candidate.example and _MANY.search(lead) is not None
         else:
             candidate.example = before

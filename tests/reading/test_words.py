@@ -67,6 +67,7 @@ def test_a_corrected_object_makes_no_list_with_its_correction() -> None:
         f"{ANN}\n\nAn example of an invalid answer would be {BOB}.",
         f"Beispiel: {BOB}\nErgebnis: {ANN}",
         f"Input: {BOB}\nOutput: {ANN}",
+        f"<example>\n{BOB}\n</example>\n<output>{ANN}</output>",
         f"Incorrect:\n```json\n{BOB}\n```\nCorrect:\n```json\n{ANN}\n```",
         f"My first draft was {BOB}; the answer is {ANN}.",
     ],
@@ -88,6 +89,7 @@ def test_objects_behind_an_example_are_a_list_without_it() -> None:
         f"I'm sorry, I can't extract that. A valid answer would look like this:\n{BOB}",
         f"Could you please provide the text? I will return something like:\n```json\n{BOB}\n```",
         f"For example, I'd answer {BOB}. Please share the document.",
+        f"There is no person in the text. A record would look like this: {BOB}",
     ],
 )
 def test_an_example_in_a_text_that_declines_is_no_answer(text: str) -> None:

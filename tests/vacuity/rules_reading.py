@@ -299,8 +299,8 @@ MUTATIONS: list[Mutation] = [
     broken(
         "the label before a value is not read",
         "said",
-        "            candidate.labelled = _LABEL.search(lead) is not None",
-        "            candidate.labelled = False",
+        "                _LABEL.search(lead) is not None\n                or _TAG",
+        "                _TAG",
         WORDS,
         "gives_way_to_what_is_none",
     ),
