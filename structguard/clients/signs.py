@@ -1,5 +1,6 @@
 """
-The first sign of an answer in a stream: text that is not blank, a tool call or a decline.
+The first sign of an answer in a stream: text that is not blank, a tool call or a decline; and the
+sign that one was cut.
 
 Source: spec guard §2, row "retry accepted".
 """
@@ -15,6 +16,15 @@ from structguard.types import Api
 def gives_answer(event: object, api: Api) -> bool:
     """Whether this event is the first sign of an answer: text, a tool call or a decline."""
     return _GIVES[api](event)
+
+
+def tells_a_cut(event: object) -> bool:
+    """Whether the text before this event ends at the token limit."""
+    return (
+        get(event, "type") == "response.incomplete"
+        or get(get(event, "item"), "status") == "incomplete"
+        or get(get(event, "delta"), "stop_reason") == "max_tokens"
+    )
 
 
 def _says(holder: object, name: str) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from structguard.clients.growing import Growing
 from structguard.clients.replies import get, items, put
+from structguard.clients.signs import tells_a_cut
 from structguard.types import Api, Format, JsonSchema
 
 _BESIDE = (
@@ -39,6 +40,11 @@ class _Held:
     at: int = 0  # which of the carrier's candidates it is
     given: str | None = None
 
+    @property
+    def lacks_its_end(self) -> bool:
+        """Whether its stream has said that it ends, and the value in it is not whole."""
+        return self.growing is not None and self.given is None and not self.growing.is_whole
+
 
 @dataclass(slots=True)
 class StreamHealer:
@@ -58,9 +64,20 @@ class StreamHealer:
     source: str | None = None
     holds: bool = False
     _texts: dict[object, _Held] = field(default_factory=dict[object, _Held])
+    _ending: list[object] = field(
+        default_factory=list[object]
+    )  # the end of a value without its own
 
     def feed(self, event: object) -> Iterator[object]:
         """What to hand on for this event, in order."""
+        if self._ending:
+            if get(event, "type") == "response.content_part.done":
+                self._ending.append(event)
+                return
+            yield from self._ended(cut=tells_a_cut(event))
+        yield from self._fed(event)
+
+    def _fed(self, event: object) -> Iterator[object]:
         match self.api:
             case "chat":
                 yield from self._chat(event)
@@ -78,6 +95,7 @@ class StreamHealer:
         What is still held when the stream ends or breaks: as it came, nothing is lost. A value that
         was shown in part is finished if the model finished it, else it stays the part it is.
         """
+        yield from self._ended(cut=True)
         for held in self._texts.values():
             if held.given is not None or held.passing or held.growing is None:
                 continue
@@ -118,16 +136,33 @@ class StreamHealer:
                 put(event, "delta", held.fresh)
                 held.fresh = ""
         elif kind == "response.output_text.done":
-            done = self._texts.get(where)
-            if done is not None and not done.passing:
-                yield from self._give(done)
-                put(event, "text", done.given)
+            yield from self._text_done(event, self._texts.get(where))
+            return
         else:
             if kind in _ENDS:  # whose text was never said to be done
                 for held in self._texts.values():
                     yield from self._give(held, cut=kind == "response.incomplete")
             self._settle_parts(event, kind, where)
         yield event
+
+    def _text_done(self, event: object, done: _Held | None) -> Iterator[object]:
+        if done is not None and done.lacks_its_end:
+            self._ending.append(event)
+            return
+        if done is not None and not done.passing:
+            yield from self._give(done)
+            put(event, "text", done.given)
+        yield event
+
+    def _ended(self, *, cut: bool) -> Iterator[object]:
+        """The texts whose end waited for what follows: only that tells of the token limit."""
+        waiting, self._ending = self._ending, []
+        for event in waiting:
+            where = (get(event, "output_index"), get(event, "content_index"))
+            held = self._texts.get(where if self.api == "responses" else get(event, "index"))
+            if held is not None and held.given is None:
+                yield from self._give(held, cut=cut)
+            yield from self._fed(event)
 
     def _messages(self, event: object) -> Iterator[object]:
         kind, index = get(event, "type"), get(event, "index")
@@ -142,6 +177,9 @@ class StreamHealer:
                     put(get(event, "delta"), "text", held.fresh)
                     held.fresh = ""
         elif kind == "content_block_stop" and (done := self._texts.get(index)) is not None:
+            if done.lacks_its_end:
+                self._ending.append(event)
+                return
             yield from self._give(done)
         yield event
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from structguard.clients.growing import AnswerChanged, Growing, open_prefix
+from structguard.clients.streams import StreamHealer
 from structguard.types import JsonObject, JsonSchema
 
 SCHEMA = {
@@ -99,3 +100,20 @@ values = st.recursive(
 def test_any_object_arrives_whole_in_any_steps(value: dict[str, Any], step: int) -> None:
     text = json.dumps(value)
     assert json.loads("".join(play(text, step=step, schema={"type": "object"}))) == value
+
+
+@pytest.mark.parametrize(
+    ("reason", "handed"), [("max_tokens", '{"numbers":[1,2'), ("end_turn", '{"numbers":[1,2]}')]
+)
+def test_whether_anthropics_text_was_cut_is_told_after_its_block(reason: str, handed: str) -> None:
+    pieces: list[dict[str, Any]] = [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
+        for text in ('So: {"numbers": [1', ", 2, 3")
+    ]
+    stop = {"type": "content_block_stop", "index": 0}
+    told = {"type": "message_delta", "delta": {"stop_reason": reason}}
+    healer = StreamHealer("messages", JsonObject, degraded=True)
+    out: Any = [made for event in (*pieces, stop, told) for made in healer.feed(event)]
+    texts = [event["delta"]["text"] for event in out if event["type"] == "content_block_delta"]
+    assert "".join(texts) == handed
+    assert out[-2:] == [stop, told]

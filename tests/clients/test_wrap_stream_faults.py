@@ -166,6 +166,40 @@ def test_a_stream_that_is_cut_is_not_closed_though_what_came_would_fit(
     assert text == '{"numbers":[1,2'
 
 
+@pytest.mark.parametrize(
+    ("status", "given"), [("incomplete", '{"numbers":[1,2'), ("completed", '{"numbers":[1,2]}')]
+)
+def test_whether_a_text_was_cut_is_told_after_its_end(
+    client: OpenAI, upstream: Upstream, status: str, given: str
+) -> None:
+    """A model that forgets the closing brackets is helped, one that was cut is not hidden."""
+    events = response_events(['Sure: {"numbers": [1', ", 2, 3"])
+    for event in events[-2:]:
+        event["item" if "item" in event else "response"]["status"] = status
+    events[-1]["type"] = f"response.{status}"
+    upstream.answers((400, REFUSED), sse(events, named=True, done=False))
+    create: Any = client.responses.create
+    asked = {"format": {"type": "json_object"}}
+    seen = list(create(model="m", input="Which?", text=asked, stream=True))
+    assert "".join(event.delta for event in seen if event.type.endswith("text.delta")) == given
+    kinds = [event.type.removeprefix("response.") for event in seen[-4:]]
+    assert kinds == ["output_text.done", "content_part.done", "output_item.done", status]
+    assert seen[-4].text == seen[-3].part.text == seen[-1].response.output_text == given
+
+
+def test_an_end_that_waits_is_not_lost_with_the_stream(client: OpenAI, upstream: Upstream) -> None:
+    events = response_events(['Sure: {"numbers": [1', ", 2, 3"])[:-2]
+    upstream.answers((400, REFUSED), sse(events, named=True, done=False))
+    create: Any = client.responses.create
+    asked = {"format": {"type": "json_object"}}
+    seen = list(create(model="m", input="Which?", text=asked, stream=True))
+    assert [event.type for event in seen[-2:]] == [
+        "response.output_text.done",
+        "response.content_part.done",
+    ]
+    assert seen[-2].text == '{"numbers":[1,2'
+
+
 def test_a_stream_that_is_cut_at_the_token_limit_ends_as_one(
     client: OpenAI, upstream: Upstream
 ) -> None:

@@ -172,6 +172,22 @@ MUTATIONS = [
         "token_limit_cuts",
     ),
     one(
+        "a text that was cut is closed before that is told",
+        STREAMS,
+        "yield from self._ended(cut=tells_a_cut(event))",
+        "yield from self._ended(cut=False)",
+        STREAM_FAULTS,
+        "told_after_its_end",
+    ),
+    one(
+        "an end that waits is lost with the stream",
+        STREAMS,
+        "        yield from self._ended(cut=True)\n",
+        "",
+        STREAM_FAULTS,
+        "not_lost_with_the_stream",
+    ),
+    one(
         "a stream that the token limit cuts is closed",
         STREAMS,
         'cut=get(choice, "finish_reason") == "length"',
