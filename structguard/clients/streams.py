@@ -75,9 +75,6 @@ class StreamHealer:
                 self._ending.append(event)
                 return
             yield from self._ended(cut=tells_a_cut(event))
-        yield from self._fed(event)
-
-    def _fed(self, event: object) -> Iterator[object]:
         match self.api:
             case "chat":
                 yield from self._chat(event)
@@ -162,7 +159,7 @@ class StreamHealer:
             held = self._texts.get(where if self.api == "responses" else get(event, "index"))
             if held is not None and held.given is None:
                 yield from self._give(held, cut=cut)
-            yield from self._fed(event)
+            yield from self.feed(event)  # none waits any more
 
     def _messages(self, event: object) -> Iterator[object]:
         kind, index = get(event, "type"), get(event, "index")
