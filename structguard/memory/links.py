@@ -152,13 +152,14 @@ def _relation(part: object, known: Mapping[str, str | int], limits: LinkLimits) 
     start, end, kind = (fields.get(key) for key in ("from_id", "to_id", "link_kind"))
     if not (_is_id(start) and _is_id(end) and isinstance(kind, str)):
         return "malformed"
-    if kind.upper() not in limits.kinds:
+    named = next((one for one in limits.kinds if one.casefold() == kind.casefold()), None)
+    if named is None:
         return "unknown_kind"
     if str(start) not in known or str(end) not in known:
         return "unknown_id"
     if str(start) == str(end):
         return "self_loop"
-    return Relation(known[str(start)], known[str(end)], kind.upper())
+    return Relation(known[str(start)], known[str(end)], named)
 
 
 def _surplus(link: Relation, accepted: Sequence[Relation], limits: LinkLimits) -> Relation | str:

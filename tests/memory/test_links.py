@@ -128,6 +128,11 @@ async def test_prose_is_a_failure() -> None:
     assert (await linked('{"answer": 42}')).status == "failed"
 
 
+@pytest.mark.parametrize("answer", ["LINK 1 2 kind=Likes", as_json(one(1, 2, "LIKES")), "LINK 1 2"])
+async def test_kinds_are_as_the_limits_spell_them(answer: str) -> None:
+    assert (await linked(answer, LinkLimits(kinds=("likes",)))).value == (Relation(1, 2, "likes"),)
+
+
 async def test_one_memory_twice_is_one() -> None:
     outcome = await link_generator()(Script(), [Memory(1, "Mia is a cat."), Memory(1, "Mia.")])
     assert (outcome.status, outcome.reason) == ("skipped", "fewer than two memories")
