@@ -50,6 +50,7 @@ class Ticket:
     link: int
     epoch: int
     probe: bool
+    turn: int  # which override stood then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +73,15 @@ class Partition:
     `route` gives the links for one call; each attempt is `admit`ted and ends with exactly one of
     `succeed`, `fail` or `release`. An outcome of a call that was admitted before its link was armed
     is old news and changes nothing: a burst of concurrent failures climbs one step, not the ladder.
+    So is a fallback's success once the override has changed: a slow stream that began while the
+    primary was away does not move the chain away again after it is back.
     """
 
     __slots__ = (
         "_asked_at",
         "_links",
         "_reasons",
+        "_turn",
         "fallback_served",
         "key",
         "names",
@@ -93,6 +97,7 @@ class Partition:
         self.fallback_served: bool = False
         self._links = [LinkState() for _ in names]
         self._reasons: dict[int, str] = {}
+        self._turn = 0  # how often the override has changed
         self._asked_at: float | None = None  # when the primary last answered, but not with success
 
     def route(self, clock: Clock) -> Iterator[int]:
@@ -114,10 +119,10 @@ class Partition:
         mode = state.mode(now, self.options.window)
         asks = mode == "half-open" or (mode == "closed" and self._away_from(link))
         if state.probing or not asks:
-            return Ticket(link, state.epoch, probe=False), ()
+            return Ticket(link, state.epoch, probe=False, turn=self._turn), ()
         state.probing = True
         event = BreakerHalfOpen(partition=self.key, link=self.names[link])
-        return Ticket(link, state.epoch, probe=True), (event,)
+        return Ticket(link, state.epoch, probe=True, turn=self._turn), (event,)
 
     def succeed(self, ticket: Ticket, *, whole: bool = True) -> tuple[Event, ...]:
         """
@@ -128,7 +133,7 @@ class Partition:
         if state.epoch != ticket.epoch:
             return ()
         state.step = 0
-        events = self._serves(ticket.link)
+        events = self._serves(ticket)
         if whole:
             self.finish(ticket)
         return events
@@ -246,20 +251,23 @@ class Partition:
             reason=self._reasons[link],
         )
 
-    def _serves(self, link: int) -> tuple[Event, ...]:
+    def _serves(self, ticket: Ticket) -> tuple[Event, ...]:
         """
         Move the override to the link that served, if the one asked first has failures that count:
         a refused format alone (C12) never moves a chain away from a healthy link.
         """
-        was, head = self.override, self._head
+        was, head, link = self.override, self._head, ticket.link
         if link == 0:
+            if was is None:
+                return ()
             self.override = None
-            was_away = was is not None
-            return (LinkBack(partition=self.key, link=self.names[0]),) if was_away else ()
+            self._turn += 1
+            return (LinkBack(partition=self.key, link=self.names[0]),)
         self.fallback_served = True
-        if link == head or not self._links[head].failures:
+        if link == head or ticket.turn != self._turn or not self._links[head].failures:
             return ()
         self.override = link
+        self._turn += 1
         if was is not None:
             return ()
         reason = self._reasons.get(0, "")

@@ -42,6 +42,7 @@ class Call:
     link: int
     armed_before: int
     probe: bool
+    moves_before: int
 
 
 class Model:
@@ -52,6 +53,7 @@ class Model:
         self.options = options
         self.logs = [Log(options) for _ in range(size)]
         self.override = 0
+        self.moves = 0
         self.primary_answered: float | None = None
         self.probes: set[int] = set()
 
@@ -90,7 +92,7 @@ class Model:
         probe = probes and link not in self.probes
         if probe:
             self.probes.add(link)
-        return Call(link, log.ever_armed, probe)
+        return Call(link, log.ever_armed, probe, self.moves)
 
     def ends(self, call: Call, now: float | None) -> None:
         """A call is over; `now` if its link answered with anything but success."""
@@ -107,10 +109,12 @@ class Model:
         if log.ever_armed != call.armed_before:
             return
         head_failed = bool(self.logs[self.override].failures)
+        was = self.override
         if call.link == 0:
             self.override = 0
-        elif head_failed:
+        elif head_failed and call.moves_before == self.moves:
             self.override = call.link
+        self.moves += self.override != was
         log.armings.clear()
         if whole:
             self.finished(call)

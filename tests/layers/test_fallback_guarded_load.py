@@ -60,7 +60,7 @@ class Recording(Partition):
     def _call(self, ticket: Ticket) -> Call:
         """A live stream's ticket is a copy of its first one: found by link and epoch."""
         found = self.calls.get(id(ticket))
-        return found or Call(ticket.link, ticket.epoch, probe=False)
+        return found or Call(ticket.link, ticket.epoch, probe=False, moves_before=ticket.turn)
 
     def succeed(self, ticket: Ticket, *, whole: bool = True) -> tuple[Event, ...]:
         self.settled += 1

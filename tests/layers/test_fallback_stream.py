@@ -207,3 +207,33 @@ async def test_the_first_event_of_a_probe_brings_the_primary_back() -> None:
         assert named(told)[-1] == "LinkBack"
         assert not chain.state()[0].probing
         assert [type(event).__name__ async for event in events] == ["TextDelta", "Finished"]
+
+
+async def test_a_slow_stream_of_a_fallback_moves_no_chain_away_again() -> None:
+    """It began while the primary was away; by its first event the primary is back."""
+    clock, gate = ManualClock(), anyio.Event()
+    told: list[Event] = []
+
+    class Slow(Script):
+        @asynccontextmanager
+        async def _stream(self, request: Request) -> AsyncGenerator[AsyncIterator[StreamEvent]]:
+            if self.calls:
+                await gate.wait()
+            async with super()._stream(request) as events:
+                yield events
+
+    first = Script(streams=[[DOWN], spoken("back")], id="a")
+    second = Slow(streams=[spoken("second")], id="b")
+    chain = FallbackChain([Link(first), Link(second)], clock=clock, observer=told.append)
+    await read(chain)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read, chain)
+        await anyio.wait_all_tasks_blocked()
+        clock.advance(300.0)
+        async with chain.stream(ASK) as events:
+            gate.set()
+            await anyio.wait_all_tasks_blocked()
+            assert chain.state()[0].serving
+            assert len([event async for event in events]) == 2
+    assert [name for name in named(told) if name.startswith("Link")] == ["LinkAway", "LinkBack"]
+    assert second.calls == 2

@@ -19,6 +19,13 @@ ORDER = "tests/layers/test_fallback_order.py"
 
 MUTATIONS: list[Mutation] = [
     Mutation(
+        "chain: a slow stream of a fallback moves the chain away again",
+        "structguard/layers/partition.py",
+        "if link == head or ticket.turn != self._turn or not",
+        "if link == head or not",
+        ("tests/layers/test_fallback_stream.py", "-k", "slow_stream"),
+    ),
+    Mutation(
         "chain: the attempts of a chain within are lost",
         "structguard/layers/fallback.py",
         'inner = getattr(error, "attempts", ()) if link in chains else ()',
@@ -64,8 +71,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "chain: the override is not sticky",
         PARTITION,
-        "        self.override = link\n        if was",
-        "        if was",
+        "        self.override = link\n        self._turn += 1\n",
+        "        self._turn += 1\n",
         _one("test_a_fallback_that_served_stays_until_cooldown_and_probe_interval_are_over"),
     ),
     Mutation(
@@ -142,8 +149,8 @@ MUTATIONS: list[Mutation] = [
     Mutation(
         "chain: an unhandled refusal moves the chain",
         PARTITION,
-        "if link == head or not self._links[head].failures:",
-        "if link == head:",
+        "or ticket.turn != self._turn or not self._links[head].failures:",
+        "or ticket.turn != self._turn:",
         _one("test_an_unhandled_refusal_advances_and_leaves_the_primary_the_primary"),
     ),
     Mutation(
