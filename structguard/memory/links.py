@@ -139,6 +139,7 @@ def link_generator(
         schema=schema(limits),
         accepts=ACCEPTED,
         reader=_reader(limits),
+        empty="none",  # as many lines as there is something to say: none
         timeout=timeout,
         model=model,
         observer=observer,

@@ -141,6 +141,7 @@ def vote_runner(
         schema=schema(limits),
         accepts=ACCEPTED,
         reader=_READER,
+        empty="none",  # as many lines as there is something to say: none
         timeout=timeout,
         model=model,
         observer=observer,

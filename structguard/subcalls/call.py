@@ -77,6 +77,9 @@ class Options:
     abort: bool = True
     partition: str = "{name}:{session}"
     unreadable: Status = "failed"  # the status of an answer that cannot be read
+    empty: Status | None = (
+        None  # of a finished answer without text; None: as one that is unreadable
+    )
     observer: Observer = log_events
     clock: Clock = time.monotonic
 
@@ -205,7 +208,10 @@ class Subcall(Generic[P, T, D]):
         try:
             parsed = reading.parse(completion, self._accepted, reader=self.options.reader)
         except ParseError as error:
-            return replace(self._without(self.options.unreadable, one_line(error)), error=error)
+            status = self.options.unreadable
+            if completion.finish == "stop" and not completion.text.strip():
+                status = self.options.empty or status
+            return replace(self._without(status, one_line(error)), error=error)
         rejected = tuple(parsed.rejected)
         if parsed.value is reading.ABSTAIN:
             nothing = self._without("none", "the model says there is nothing")

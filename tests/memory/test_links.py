@@ -9,7 +9,7 @@ import pytest
 from structguard.memory import LinkLimits, Memory, Rejected, Relation, link_generator
 from structguard.subcalls import Outcome
 from structguard.testing import Script
-from structguard.types import Failure, JsonSchema, as_mapping
+from structguard.types import Completion, Failure, JsonSchema, as_mapping
 
 MEMORIES = [Memory(1, "Mia is a cat."), Memory(2, "Mia is ill."), Memory("n-3", "The vet called.")]
 
@@ -71,11 +71,16 @@ async def test_links_are_read_from_json_and_text_alike(answer: str, source: str)
 
 
 @pytest.mark.parametrize(
-    "answer", ["NONE", " none. ", as_json(), as_json(kind="none"), '{"kind": "none"}']
+    "answer", ["NONE", " none. ", "", " \n", as_json(), as_json(kind="none"), '{"kind": "none"}']
 )
 async def test_nothing_is_none(answer: str) -> None:
     outcome = await linked(answer)
     assert (outcome.status, outcome.value, outcome.rejected) == ("none", None, ())
+
+
+async def test_an_answer_that_was_cut_before_its_first_word_is_failed() -> None:
+    outcome = await link_generator()(Script([Completion(text="", finish="length")]), MEMORIES)
+    assert (outcome.status, outcome.value) == ("failed", None)
 
 
 @pytest.mark.parametrize(

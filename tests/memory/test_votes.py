@@ -70,7 +70,7 @@ async def test_a_kind_is_read_as_it_was_shown(kind: str) -> None:
     assert outcome.value == (Vote(kind, 7, 1),)
 
 
-@pytest.mark.parametrize("answer", ["NONE", as_json(), as_json(one("fact", 1), kind="none")])
+@pytest.mark.parametrize("answer", ["NONE", "", as_json(), as_json(one("fact", 1), kind="none")])
 async def test_nothing_is_none(answer: str) -> None:
     assert (await voted(answer)).status == "none"
 

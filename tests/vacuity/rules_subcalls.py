@@ -198,4 +198,18 @@ MUTATIONS: list[Mutation] = [
             "test_tags_are_lower_case_once_each_and_within_the_limits", "memory/test_distiller.py"
         ),
     ),
+    Mutation(
+        "subcall: a cut-off answer without text says that there is nothing",
+        CALL,
+        'completion.finish == "stop" and not completion.text.strip()',
+        "not completion.text.strip()",
+        _one("test_an_answer_that_was_cut_before_its_first_word_is_failed", "memory/test_links.py"),
+    ),
+    Mutation(
+        "links: an answer without text is a failure",
+        LINKS,
+        '        empty="none",',
+        "        empty=None,",
+        _one("test_nothing_is_none", "memory/test_links.py"),
+    ),
 ]
