@@ -6,6 +6,7 @@ Nothing is decoded here that need not be: what passes is forwarded as it came.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -25,6 +26,9 @@ ENDS: Mapping[Api, tuple[bytes, ...]] = {
     "chat": (b"[DONE]", b'"finish_reason":"', b'"finish_reason": "'),
     "responses": (b'"response.completed"', b'"response.incomplete"', b'"response.failed"'),
 }
+_terminal = re.compile(
+    rb'"response\.(?:completed|incomplete|failed)"'
+).search  # one look, not three
 _RESOURCE = b'"response":'  # a key only events of the response itself have; in texts it is escaped
 _LAST = 4  # blocks among which the terminal event is: usage, [DONE] and a comment may follow it
 _TAIL = 32  # bytes that hold the event [DONE]
@@ -127,8 +131,10 @@ def up_to_end(block: bytes, api: Api) -> tuple[bytes, bool]:
         return block, _is_done(block)
     if not holds_resource(block):
         return block, False
-    found = [at for end in ENDS["responses"] if (at := block.find(end)) >= 0]
-    return (block[: block.find(b"\n\n", min(found)) + 2], True) if found else (block, False)
+    found = _terminal(block)
+    if found is None:
+        return block, False
+    return block[: block.find(b"\n\n", found.start()) + 2], True
 
 
 def _is_done(block: bytes) -> bool:

@@ -7,6 +7,7 @@ is not whole. Source: spec gateway "Replies", rows "Stream" and "Healing".
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import anyio
@@ -32,7 +33,7 @@ from structguard.types import Api, Failure, Format
 from structguard.wire.base import BadReply
 from structguard.wire.stream import truncated
 
-_FINISH = ENDS["chat"][1:]  # what a chunk holds that ends a choice
+_finish = re.compile(rb'"finish_reason": ?"').search  # what a chunk holds that ends a choice
 _DRAIN = 0.05  # seconds granted to the end of a finished body, so that its connection can be kept
 
 
@@ -139,11 +140,14 @@ class RawStream:
 
     def _noted(self, block: bytes) -> bytes:
         """A block of a text that passes, with how it was served in the chunk that ends the choice."""
-        if self.api != "chat" or not any(mark in block for mark in _FINISH):
+        found = _finish(block) if self.api == "chat" else None
+        if found is None:
             return block
-        out = list[bytes]()
-        for raw in raw_events(block):
-            event = object_of(raw) if any(mark in raw for mark in _FINISH) else None
+        gap = block.rfind(b"\n\n", 0, found.start())
+        start = 0 if gap < 0 else gap + 2  # of the first event that may end a choice
+        out = [block[:start]]
+        for raw in raw_events(block[start:]):
+            event = object_of(raw) if _finish(raw) else None
             if event is None or not _finishes(event):
                 out.append(raw)
                 continue
