@@ -31,7 +31,7 @@ from structguard.service import (
     Status,
     stack,
 )
-from structguard.types import Api, Completion, Kind, Request, StreamEvent
+from structguard.types import Api, Completion, Kind, Request, StreamEvent, require_request
 
 __all__ = ["FallbackChain", "Link"]
 
@@ -275,6 +275,7 @@ class FallbackChain:
 
 
 def _in_partition(request: Request, partition: str | None) -> Request:
+    require_request(request)
     if partition is None or partition == request.partition:
         return request
     return request.derive(partition=partition)

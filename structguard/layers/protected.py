@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from structguard.service import Complete, EventStream, OpenStream, Provider, Status
-from structguard.types import Api, Completion, Request
+from structguard.types import Api, Completion, Request, require_request
 
 
 class Layers(Protocol):
@@ -46,10 +46,12 @@ class Protected:
 
     async def complete(self, request: Request, /) -> Completion:
         """One call; see `guard.Guard.protect`."""
+        require_request(request)
         return await self._complete(request)
 
     def stream(self, request: Request, /) -> EventStream:
         """One streamed call, guarded until its first event."""
+        require_request(request)
         return self._stream(request)
 
     async def status(self) -> Status:

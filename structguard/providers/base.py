@@ -9,7 +9,7 @@ from structguard.memo import endpoint_id
 from structguard.providers.engine import Engine
 from structguard.refusal import RequestFacts
 from structguard.service import EventStream, Status
-from structguard.types import Api, Completion, Request
+from structguard.types import Api, Completion, Request, require_request
 from structguard.wire.base import Wire
 
 
@@ -56,7 +56,9 @@ class BaseProvider:
 
         Raises:
             ProviderError: The call failed; `kind` says how.
+            TypeError: `request` is no Request.
         """
+        require_request(request)
         return await self._engine.complete(request)
 
     def stream(self, request: Request, /) -> EventStream:
@@ -69,6 +71,7 @@ class BaseProvider:
         Raises:
             ProviderError: On entering, if the call failed; while iterating, if the stream broke.
         """
+        require_request(request)
         return self._engine.stream(request)
 
     async def status(self) -> Status:

@@ -28,6 +28,7 @@ from structguard.types.exchange import (
     TextDelta as TextDelta,
     ToolCalled as ToolCalled,
     Usage as Usage,
+    require_request as require_request,
 )
 from structguard.types.faults import (
     Api as Api,

@@ -182,6 +182,20 @@ def _tool(given: Tool | Mapping[str, object]) -> Tool:
     )
 
 
+def require_request(request: object) -> None:
+    """
+    See to it that what a caller passed to `complete` or `stream` is a request.
+
+    Raises:
+        TypeError: It is something else, such as a prompt.
+    """
+    if not isinstance(request, Request):
+        raise TypeError(
+            f"a structguard.Request is needed, got {type(request).__qualname__}: write"
+            ' Request(model=…, messages=[{"role": "user", "content": …}])'
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Token counts as the vendor reports them; None where it says nothing."""

@@ -153,6 +153,21 @@ async def test_a_sub_call_of_something_that_is_no_provider_says_what_it_wants() 
         await rewrite(client, "hi")
 
 
+async def test_a_prompt_is_no_request_and_the_error_says_how_to_write_one() -> None:
+    provider = sg.OpenAICompat("http://127.0.0.1:1/v1")
+    takers: list[Any] = [
+        provider,
+        sg.Guard("memory:").protect(provider),
+        sg.FallbackChain([sg.Link(provider)]),
+    ]
+    for taker in takers:
+        with pytest.raises(TypeError, match=r"Request is needed, got str: write Request\(model="):
+            await taker.complete("hi")
+        with pytest.raises(TypeError, match=r"Request is needed, got str: write Request\(model="):
+            async with taker.stream("hi"):
+                raise AssertionError
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [

@@ -73,6 +73,8 @@ def test_a_call_as_before_there_were_tools_is_a_call() -> None:
     body = chat_body({"function_call": {"name": "f", "arguments": "{}"}}, "function_call")
     assert [call.name for call in decode(chat, body).tool_calls] == ["f"]
     assert decode(chat, body).finish == "tool_calls"
+    bare = chat_body({"function_call": {"name": "f"}}, "function_call")
+    assert [call.arguments for call in decode(chat, bare).tool_calls] == [""]
 
 
 def test_a_stream_of_whole_messages_is_read() -> None:

@@ -236,8 +236,8 @@ def test_a_call_without_an_id_or_with_an_object_for_arguments_is_a_call() -> Non
         ToolCall(
             id="call_1",
             name="g",
-            arguments="null",
-            error="the arguments are not a JSON object",
+            arguments="",
+            error="the arguments are not JSON: EOF while parsing a value at line 1 column 0",
         ),
     )
     bare = decode(generate_content, candidate({"functionCall": {"name": "f"}}))

@@ -170,7 +170,9 @@ def whole_call(
     signature: str | None = None,
 ) -> ToolCall:
     """A whole call; a server that gives no id gets one by position, objects become their text."""
-    text = arguments if isinstance(arguments, str) else dumps(arguments)
+    text = (
+        "" if arguments is None else arguments if isinstance(arguments, str) else dumps(arguments)
+    )
     return tool_call(id or f"call_{at}", as_text(name) or "", text, signature)
 
 
