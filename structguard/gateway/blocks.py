@@ -185,8 +185,11 @@ def without_done(block: bytes) -> bytes:
 
 def may_err(block: bytes) -> bool:
     """Whether an error may be told in a block: resources say `"error":null` in every stream."""
-    named = block.count(b'"error"')
-    return bool(named) and named > block.count(b'"error":null') + block.count(b'"error": null')
+    at = -1
+    while (at := block.find(b'"error"', at + 1)) >= 0:
+        if not block.startswith((b":null", b": null"), at + len(b'"error"')):
+            return True
+    return False
 
 
 def up_to_error(block: bytes, api: Api) -> tuple[bytes, Failure | None]:
