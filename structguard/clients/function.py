@@ -13,7 +13,7 @@ from typing import cast
 
 from structguard.clients.function_call import FunctionCall, FunctionGuard, checked_signature
 from structguard.clients.results import answers, at_once
-from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, publish
+from structguard.flow import Info, Send, Sent, Served, adrive, attach, drive, info_of, publish
 from structguard.refusal import refusal_of, status_of
 
 __all__ = ["FunctionGuard", "checked_signature", "guard_function", "is_guarded"]
@@ -127,13 +127,7 @@ class _GuardedCall:
 
     def finish(self, served: Served[object]) -> object:
         """Tell how it was served and hand the value on, untouched."""
-        info = Info(
-            provider=self.call.guard.provider,
-            model=self.call.name,
-            enforced=served.enforced,
-            requests=served.requests,
-            refusal=served.refusal,
-        )
+        info = info_of(self.call.pair, served)
         attach(served.value, info)
         publish(info)
         return served.value

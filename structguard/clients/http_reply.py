@@ -41,7 +41,7 @@ from structguard.clients.replies import (
 from structguard.clients.streams import StreamHealer
 from structguard.clients.thoughts import SOURCE, promote
 from structguard.errors import redact
-from structguard.flow import Info, Send, Sent, Served, publish
+from structguard.flow import Info, Send, Sent, Served, info_of, publish
 from structguard.options import Policy
 from structguard.refusal import refusal_of
 from structguard.service import Clock
@@ -241,14 +241,7 @@ class GuardedCall:
     def finish(self, served: Served[Reply]) -> Reply:
         """Tell how it was served and hand the response on."""
         response = served.value
-        info = Info(
-            provider=self.call.provider,
-            model=self.call.model,
-            enforced=served.enforced,
-            requests=served.requests,
-            source=self.source,
-            refusal=served.refusal,
-        )
+        info = info_of(self.call.pair, served, self.source)
         response.extensions[INFO] = info
         amend, response_ref = publish(info), weakref.ref(response)  # its stream holds this exchange
 

@@ -23,7 +23,7 @@ from structguard.clients.call import BodyCall
 from structguard.clients.openai_reply import Exchange
 from structguard.clients.openai_state import amender
 from structguard.events import Observer
-from structguard.flow import Info, Send, Sent, Served, attach, publish
+from structguard.flow import Send, Sent, Served, attach, info_of, publish
 from structguard.memo import Memo
 from structguard.memo.keys import endpoint_id
 from structguard.options import Policy
@@ -168,14 +168,7 @@ class GuardedCall:
     def finish(self, served: Served[Any]) -> Any:
         """Tell how it was served and hand the value on."""
         exchange = self.last
-        info = Info(
-            provider=self.call.provider,
-            model=self.call.model,
-            enforced=served.enforced,
-            requests=served.requests,
-            source=exchange.source,
-            refusal=served.refusal,
-        )
+        info = info_of(self.call.pair, served, exchange.source)
         attach(served.value, info)
         amend = publish(info)
         if self.raw or self.stream:

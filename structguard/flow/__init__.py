@@ -16,6 +16,7 @@ from structguard.flow.report import (
     Info as Info,
     attach as attach,
     info as info,
+    info_of as info_of,
     publish as publish,
     watch as watch,
 )

@@ -12,7 +12,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
+from structguard.flow.algorithm import Served
 from structguard.types import Refusal
 
 
@@ -33,6 +35,19 @@ class Info:
     requests: int
     source: str | None = None
     refusal: Refusal | None = None
+
+
+def info_of(pair: tuple[str, str], served: Served[Any], source: str | None = None) -> Info:
+    """How a call of this provider and model was served."""
+    provider, model = pair
+    return Info(
+        provider=provider,
+        model=model,
+        enforced=served.enforced,
+        requests=served.requests,
+        source=source,
+        refusal=served.refusal,
+    )
 
 
 _watching: ContextVar[tuple[list[Info], ...]] = ContextVar("structguard_watching", default=())

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from structguard.errors import ProviderError
 from structguard.events import Observer, ignore
-from structguard.flow import Info, Send, Sent, Served, adrive, attach, publish
+from structguard.flow import Send, Sent, Served, adrive, attach, info_of, publish
 from structguard.layers.protected import Protected
 from structguard.layers.request_call import RequestCall
 from structguard.layers.served import (
@@ -162,13 +162,8 @@ class Degrade:
 
     def _publish(self, call: RequestCall, served: Served[Any], reply: Completion | None) -> None:
         enforced = False if call.leaves_out else served.enforced
-        info = Info(
-            provider=self.provider.id,
-            model=call.request.model or "",
-            enforced=enforced if reply is None else reply.enforced,
-            requests=served.requests,
-            refusal=served.refusal,
-        )
+        enforced = enforced if reply is None else reply.enforced
+        info = info_of(call.pair, served._replace(enforced=enforced))
         publish(info)
         if reply is not None:
             attach(reply, info)
