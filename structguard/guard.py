@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, cast
 
+from structguard.clients.kinds import is_openai, what_it_is
 from structguard.options import Policy
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Guard:
 
     def wrap(self, client: C) -> C:
         """Guard an openai client in place and return it (see `structguard.wrap`)."""
-        if _is_openai(client):
+        if is_openai(client):
             from structguard.clients import openai_sdk  # noqa: PLC0415  needs the SDK
 
             openai_sdk.guard_client(
@@ -91,7 +92,7 @@ class Guard:
             return client
         raise TypeError(
             "wrap takes an openai client (OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI), got"
-            f" {_what(client)}; for a function that takes response_format use structguard.guarded,"
+            f" {what_it_is(client)}; for a function that takes response_format use structguard.guarded,"
             " for another SDK's client Guard.transport()"
         )
 
@@ -260,7 +261,7 @@ def wrap(client: C, *, memo: Memo | str | None = None, policy: Policy | None = N
 
 def unwrap(client: C) -> C:
     """Remove the guard from a wrapped client and return it; any other client stays as it is."""
-    if _is_openai(client):
+    if is_openai(client):
         from structguard.clients import openai_sdk  # noqa: PLC0415  needs the SDK
 
         openai_sdk.unguard_client(client)
@@ -308,23 +309,3 @@ def _checked_policy(policy: Policy | None) -> Policy:
     if not isinstance(policy, Policy):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"policy must be a Policy, such as Policy(mode='observe'), got {policy!r}")
     return policy
-
-
-def _what(client: object) -> str:
-    """What somebody passed for a client: its class, told apart from a class itself."""
-    if isinstance(client, type):
-        return f"the class {client.__qualname__} itself: create a client first"
-    kind = type(client)
-    return (
-        kind.__qualname__
-        if kind.__module__ == "builtins"
-        else f"{kind.__module__}.{kind.__qualname__}"
-    )
-
-
-def _is_openai(client: object) -> bool:
-    """Whether a client is one of the SDK's, told by name so that nobody else imports the SDK."""
-    return any(
-        kind.__module__.partition(".")[0] == "openai" and kind.__name__ in ("OpenAI", "AsyncOpenAI")
-        for kind in type(client).__mro__
-    )

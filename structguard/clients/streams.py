@@ -12,15 +12,12 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from structguard.clients.carriers import carry, google_says_more, says_more, text_parts
 from structguard.clients.growing import Growing
 from structguard.clients.replies import get, items, put
 from structguard.clients.signs import tells_a_cut
 from structguard.types import Api, Format, JsonSchema
 
-_BESIDE = (
-    "role", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content",
-    "reasoning_details", "annotations", "images", "audio",
-)  # fmt: skip
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -99,7 +96,7 @@ class StreamHealer:
             held.fresh = ""
             if not held.growing.shown:
                 held.given = held.text
-                yield _carry(held, self.api, held.text)
+                yield carry(held.carrier, self.api, held.at, held.text)
             elif held.growing.is_whole:
                 yield from self._give(held)
 
@@ -118,7 +115,7 @@ class StreamHealer:
                 put(delta, "content", None if ends else held.fresh or None)
             if ends:
                 yield from self._give(held, cut=get(choice, "finish_reason") == "length")
-        if showing or not holding or _says_more(chunk):
+        if showing or not holding or says_more(chunk):
             yield chunk
 
     def _responses(self, event: object) -> Iterator[object]:
@@ -186,7 +183,7 @@ class StreamHealer:
         for at, candidate in enumerate(items(chunk, "candidates")):
             held = self._texts.setdefault(get(candidate, "index") or 0, _Held())
             ends, left = bool(get(candidate, "finishReason")), ""
-            for part in _text_parts(candidate):
+            for part in text_parts(candidate):
                 if self._hold(held, str(get(part, "text"))):
                     holding, showing = True, showing or (bool(held.fresh) and not ends)
                     held.carrier, held.at = carrier, at
@@ -195,7 +192,7 @@ class StreamHealer:
             if ends:
                 held.fresh = left
                 yield from self._give(held, cut=get(candidate, "finishReason") == "MAX_TOKENS")
-        if showing or not holding or _google_says_more(chunk):
+        if showing or not holding or google_says_more(chunk):
             yield chunk
 
     def may_hold(self) -> bool:
@@ -235,7 +232,7 @@ class StreamHealer:
         self.source = self.source or rest.source
         held.given = held.growing.shown + rest.text
         if held.fresh or rest.text:
-            yield _carry(held, self.api, held.fresh + rest.text)
+            yield carry(held.carrier, self.api, held.at, held.fresh + rest.text)
 
     def _settle(self, part: object, held: _Held | None) -> None:
         if held is not None and held.given is not None and get(part, "type") == "output_text":
@@ -245,73 +242,6 @@ class StreamHealer:
         if get(item, "type") == "message":
             for index, part in enumerate(items(item, "content")):
                 self._settle(part, self._texts.get((output_index, index)))
-
-
-def _carry(held: _Held, api: Api, text: str) -> object:
-    """The kept event with the whole text in it."""
-    event = copy.deepcopy(held.carrier)
-    match api:
-        case "responses":
-            put(event, "delta", text)
-        case "messages":
-            put(get(event, "delta"), "text", text)
-        case "generate_content":
-            _carry_google(event, held.at, text)
-        case _:
-            _carry_chat(event, held.at, text)
-    return event
-
-
-def _carry_chat(chunk: object, at: int, text: str) -> None:
-    """Only the one choice and its text: what else the chunk said was handed on when it came."""
-    kept = list(items(chunk, "choices"))[at]
-    delta = get(kept, "delta")
-    for holder, names in ((delta, _BESIDE), (kept, ("finish_reason",)), (chunk, ("usage",))):
-        for name in names:
-            if get(holder, name) is not None:
-                put(holder, name, None)
-    put(delta, "content", text)
-    put(chunk, "choices", [kept])
-
-
-def _carry_google(chunk: object, at: int, text: str) -> None:
-    """Only the one candidate, its text in one part, and no word of an end yet."""
-    kept = list(items(chunk, "candidates"))[at]
-    content = get(kept, "content")
-    put(content, "parts", [{"text": text}])
-    only: dict[str, object] = {"content": content}
-    if (index := get(kept, "index")) is not None:
-        only["index"] = index
-    put(chunk, "candidates", [only])
-
-
-def _says_more(chunk: object) -> bool:
-    """Whether a chunk whose text is held says anything else worth handing on."""
-    for choice in items(chunk, "choices"):
-        delta = get(choice, "delta")
-        if get(choice, "finish_reason") or any(get(delta, name) for name in _BESIDE):
-            return True
-    return bool(get(chunk, "usage"))
-
-
-def _text_parts(candidate: object) -> list[object]:
-    """The parts of the answer's own text: thoughts are not."""
-    return [
-        part
-        for part in items(get(candidate, "content"), "parts")
-        if isinstance(text := get(part, "text"), str) and text and not get(part, "thought")
-    ]
-
-
-def _google_says_more(chunk: object) -> bool:
-    """Whether a chunk whose text is held says anything else; usage is repeated with the end."""
-    for candidate in items(chunk, "candidates"):
-        if get(candidate, "finishReason"):
-            return True
-        for part in items(get(candidate, "content"), "parts"):
-            if get(part, "text") != "" or get(part, "thoughtSignature"):
-                return True
-    return get(chunk, "promptFeedback") is not None
 
 
 _STARTS = {"object": "{", "array": "["}

@@ -11,6 +11,7 @@ FUNCTION = "structguard/clients/function.py"
 FUNCTION_CALL = "structguard/clients/function_call.py"
 DEGRADE = "structguard/layers/degrade.py"
 SERVED = "structguard/layers/served.py"
+CARRIERS = "structguard/clients/carriers.py"
 STREAMS = "structguard/clients/streams.py"
 HEALING = "structguard/clients/healing.py"
 WRAP, STREAM_TESTS = "tests/clients/test_wrap.py", "tests/clients/test_wrap_streams.py"
@@ -285,7 +286,7 @@ MUTATIONS = [
     ),
     one(
         "a held text comes back in every choice",
-        STREAMS,
+        CARRIERS,
         '    put(chunk, "choices", [kept])\n',
         "",
         STREAM_FAULTS,
@@ -293,7 +294,7 @@ MUTATIONS = [
     ),
     one(
         "what came beside a held text is said twice",
-        STREAMS,
+        CARRIERS,
         "if get(holder, name) is not None:",
         "if False:",
         STREAM_FAULTS,
