@@ -84,10 +84,7 @@ _DECLINES = re.compile(
 
 def lead_of(text: str, start: int, since: int) -> str:
     """The sentence, or the line without an end, that leads to a value; fences are passed over."""
-    lead = text[max(since, start - _LEAD) : start].rstrip()
-    while (fence := _FENCE.search(lead)) is not None:
-        lead = lead[: fence.start()].rstrip()
-    return _SENTENCE.split(lead)[-1]
+    return _SENTENCE.split(_unfenced(text[max(since, start - _LEAD) : start]))[-1]
 
 
 def mark_examples(candidates: Sequence[Candidate], text: str) -> None:
@@ -140,11 +137,12 @@ def corrects(text: str, end: int, start: int) -> bool:
     return _CORRECTS.search(between) is not None and _OFFERS.search(between) is None
 
 
-def _unfenced(between: str) -> str:
-    between = between.rstrip()
-    while (fence := _FENCE.search(between)) is not None:
-        between = between[: fence.start()].rstrip()
-    return between
+def _unfenced(lead: str) -> str:
+    """The words before a value without the marks, of a fence or a tag, that open it."""
+    lead = lead.rstrip()
+    while (mark := _FENCE.search(lead)) is not None:
+        lead = lead[: mark.start()].rstrip()
+    return lead
 
 
 def declines(text: str, candidates: Sequence[Candidate]) -> bool:
